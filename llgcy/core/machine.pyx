@@ -1,0 +1,29 @@
+"""The base class of recognisers; see machine.pxd for the contract of each method."""
+from llgcy.core.state cimport DEAD
+
+
+cdef class Machine:
+    """A deterministic recogniser over bytes, whose states are `State` structs."""
+
+    cdef int start(self, State* out) except -1 nogil:
+        return DEAD
+
+    cdef int step(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil:
+        return DEAD
+
+    cdef int accepting(self, const State* at) except -1 nogil:
+        return 0
+
+    cdef int inside(self, const State* at) except -1 nogil:
+        return 0
+
+    cdef int leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) except -1 nogil:
+        return DEAD
+
+    cdef int mask_key(self, const State* at, State* out) except -1 nogil:
+        out[0] = at[0]
+        return 0
+
+    def completion(self, bytes state not None):
+        """A shortest text that ends the document from the given state (its 40 bytes)."""
+        raise NotImplementedError

@@ -1,0 +1,91 @@
+"""The exceptions of llgcy. Every class has a stable ``code``; this module imports nothing."""
+
+
+class LlgcyError(Exception):
+    """Base of all errors that llgcy raises on purpose."""
+
+    code = "llgcy"
+
+
+class GrammarError(LlgcyError, ValueError):
+    """A grammar, schema or regex that cannot be used as it stands.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and, where there is one, the way out.
+    line, column : int, optional
+        Place in the text of the grammar, both from 1.
+    pointer : str, optional
+        JSON pointer into the schema, such as ``/properties/a``.
+    """
+
+    code = "grammar"
+
+    def __init__(self, message, *, line=None, column=None, pointer=None):
+        self.message, self.line, self.column, self.pointer = message, line, column, pointer
+        where = f" (at {pointer or '/'})" if pointer is not None else f" (line {line}, column {column})" if line else ""
+        super().__init__(message + where)
+
+
+class UnsupportedKeywordError(GrammarError):
+    """A keyword, format or construct that llgcy knows and does not enforce, so that it refuses it."""
+
+    code = "unsupported-keyword"
+
+
+class UnsatisfiableError(GrammarError):
+    """No finite text satisfies the grammar or schema."""
+
+    code = "unsatisfiable"
+
+
+class LimitError(LlgcyError):
+    """A documented limit is exceeded; the message says which one and by how much.
+
+    Parameters
+    ----------
+    message : str
+        Which limit, its value, and what to do.
+    pointer : str, optional
+        JSON pointer into the schema, where the limit was met while reading one.
+    """
+
+    code = "limit"
+
+    def __init__(self, message, *, pointer=None):
+        self.message, self.pointer = message, pointer
+        super().__init__(message + (f" (at {pointer or '/'})" if pointer is not None else ""))
+
+
+class TokenizerError(LlgcyError):
+    """A tokenizer that cannot be read, or that cannot spell what the grammar needs."""
+
+    code = "tokenizer"
+
+
+class InvalidInstanceError(LlgcyError, ValueError):
+    """A JSON text that is not valid by its schema.
+
+    Parameters
+    ----------
+    message : str
+    path : str
+        JSON pointer into the instance.
+    offset : int
+        Byte offset into the text.
+    expected : str
+        What could have stood there.
+    """
+
+    code = "invalid-instance"
+
+    def __init__(self, message, path, offset, expected):
+        self.path, self.offset, self.expected = path, offset, expected
+        super().__init__(f"{message} (at {path or '/'}, byte {offset}); expected {expected}")
+
+
+class StateError(LlgcyError):
+    """An object used in a state in which it cannot answer: two threads on one matcher, a closed sampler, ..."""
+
+    code = "state"
