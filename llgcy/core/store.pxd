@@ -101,4 +101,4 @@ cdef class Index:
                 return -1
             probe.at = (probe.at + 1) & probe.table[0]
             if slot >> 32 == probe.tag:
-                return <int32_t>((slot & 0xFFFFFFFF) - 1)
+                return <int32_t>(<uint32_t>slot - 1u)
