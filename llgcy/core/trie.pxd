@@ -1,0 +1,40 @@
+"""The vocabulary as a trie over bytes, flat and in depth-first order, so that a walk reads memory forwards."""
+cimport cython
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+
+cdef struct Node:
+    int32_t end         # index of the first node behind this one's subtree; children lie in (own index, end)
+    uint32_t label      # byte << 24 | group + 1, where group is that of the tokens that end here; group + 1 = 0: none
+
+cdef enum:
+    GROUP = 0xFFFFFF
+
+@cython.final
+cdef class Trie:
+    cdef Node* nodes            # [0, size), owned; there is no root node: the roots are the chains from node 0
+    cdef int32_t* starts        # [0, groups]: ids of group g are ids[starts[g] .. starts[g + 1]), owned
+    cdef int32_t* ids           # token ids in the order of the walk, owned
+    cdef readonly int32_t size          # nodes
+    cdef readonly int32_t groups        # different byte strings, < 2**24
+    cdef readonly int32_t tokens        # ids
+    cdef readonly int32_t longest       # bytes of the longest token
+    # Builds from byte strings sorted by content (equal ones side by side).
+    cdef int build(self, const uint8_t** texts, const int32_t* lengths, const int32_t* ids, int32_t n) except -1
+
+@cython.final
+cdef class Vocabulary:
+    """What masks need of a tokenizer; shared by all grammars compiled for it."""
+    cdef readonly Trie trie
+    cdef readonly int32_t size                  # ids, padding included
+    cdef readonly int32_t words                 # 32-bit words of a mask
+    cdef readonly tuple eos                     # ids that end the text, never text themselves
+    cdef uint8_t* text                          # bytes of all tokens, one after the other, owned
+    cdef int32_t* offsets                       # [0, size]: token id is text[offsets[id] .. offsets[id + 1]), owned
+    cdef int32_t* white                         # text tokens by falling number of leading JSON white space bytes, owned
+    cdef int32_t* white_count                   # that number, for the same index, owned
+    cdef readonly int32_t white_tokens          # length of both: tokens that begin with white space
+    cdef readonly bytes missing                 # bytes for which there is no token of just that byte
+    cdef readonly dict shared                   # classifications that depend on the vocabulary alone, by content
+    cdef inline const uint8_t* bytes_of(self, int32_t token, int32_t* length) noexcept nogil:
+        length[0] = self.offsets[token + 1] - self.offsets[token]
+        return self.text + self.offsets[token]

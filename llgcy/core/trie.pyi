@@ -1,0 +1,19 @@
+from typing import final
+
+@final
+class Trie:
+    size: int
+    groups: int
+    tokens: int
+    longest: int
+
+@final
+class Vocabulary:
+    trie: Trie
+    size: int
+    words: int
+    eos: tuple[int, ...]
+    white_tokens: int
+    missing: bytes
+    shared: dict[object, object]
+    def __new__(cls, tokens: list[bytes | None], eos: tuple[int, ...]) -> Vocabulary: ...
