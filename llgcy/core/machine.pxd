@@ -1,6 +1,13 @@
 """What masks and matchers ask of a recogniser. Two kinds exist: grammars (config) and JSON documents (json)."""
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from llgcy.core.state cimport Leaf, State
+
+cdef struct Split:          # how a mask inside a lexeme falls into a shared base and the rest
+    Leaf plain          # the leaf under which the base is classified: `at` without names that need a look of their own
+    bint apart          # names may still tell the state from the plain one: walk both and correct the difference
+    bint free           # the plain leaf is "any characters of a JSON string": its classification belongs to the vocabulary
+    int64_t least       # where free: fewest characters still to come
+    int64_t most        # where free: most characters still to come
 
 cdef class Machine:
     # Every method may be called without the GIL, under the compiled grammar's lock.
@@ -16,3 +23,12 @@ cdef class Machine:
     cdef int leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) except -1 nogil
     # The representative under which masks are remembered: same future for any one token.
     cdef int mask_key(self, const State* at, State* out) except -1 nogil
+    # 0: walk the trie. 1: classify, as `out` says. By default: inside() with the leaf as it is.
+    cdef int split(self, const State* at, Split* out) except -1 nogil
+    # The leaf of an endless free string; counted: whose k counts characters. 0 where the machine knows no strings.
+    cdef int free_leaf(self, bint counted, Leaf* out) except -1 nogil
+    # The free leaf `at` after n more characters.
+    cdef int later(self, const Leaf* at, int32_t n, Leaf* out) except -1 nogil
+    # Bytes of white space that may still stand in the current gap, or -1 where no gap is limited here. mask_key() may leave
+    # the gap out: tokens that begin with more white space are taken from the mask afterwards.
+    cdef int32_t white_room(self, const State* at) noexcept nogil

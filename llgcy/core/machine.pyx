@@ -24,6 +24,26 @@ cdef class Machine:
         out[0] = at[0]
         return 0
 
+    cdef int split(self, const State* at, Split* out) except -1 nogil:
+        if not self.inside(at):
+            return 0
+        out.plain, out.apart, out.free, out.least, out.most = at.leaf, False, False, 0, 0
+        return 1
+
+    cdef int free_leaf(self, bint counted, Leaf* out) except -1 nogil:
+        return 0
+
+    cdef int later(self, const Leaf* at, int32_t n, Leaf* out) except -1 nogil:
+        out[0] = at[0]
+        return 0
+
+    cdef int32_t white_room(self, const State* at) noexcept nogil:
+        return -1
+
     def completion(self, bytes state not None):
         """A shortest text that ends the document from the given state (its 40 bytes)."""
         raise NotImplementedError
+
+    def stats(self):
+        """Counters of the stores, as a dict of int."""
+        return {}

@@ -1,0 +1,43 @@
+"""The vocabulary sorted by one place inside a lexeme: tokens that stay inside, and tokens that cross its end.
+
+It says nothing of what follows the lexeme, so every row that reads the lexeme uses the same classification: its mask is the
+tokens inside plus, for each crossing, a walk over the small trie of what the tokens hold behind the end.
+"""
+cimport cython
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+from llgcy.core.machine cimport Machine
+from llgcy.core.state cimport Leaf
+from llgcy.core.trie cimport Trie, Vocabulary
+
+cdef struct Crossing:
+    Leaf end            # the leaf before the byte that ends the lexeme
+    uint8_t byte        # that byte
+    int32_t first       # its records: records[first .. first + count), each a subtree of the vocabulary's trie
+    int32_t count
+    int32_t merged      # index of the trie of remainders (`byte` included) in `tries`, -1: not made
+
+cdef struct Record:     # one crossing found by the walk
+    int32_t leaf        # index in leaves
+    int32_t byte
+    int32_t node
+    int32_t depth       # bytes before the crossing one
+
+@cython.final
+cdef class Classification:
+    cdef Vocabulary vocabulary
+    cdef uint32_t* inside           # dense mask of the tokens that stay inside, owned
+    cdef int32_t* counted           # tokens inside by rising number of characters, owned; only where counted
+    cdef int32_t* characters        # that number, for the same index, owned
+    cdef readonly int32_t tokens    # inside
+    cdef Crossing* crossings        # owned
+    cdef readonly int32_t count     # crossings
+    cdef Record* records            # sorted by (leaf, byte), owned
+    cdef list tries                 # of Trie: merged remainders
+    cdef dict prefixes              # number of characters: bytes, the dense mask of tokens inside with at most so many
+    cdef readonly size_t bytes
+    # The trie of remainders of one crossing, made when first asked for.
+    cdef Trie remainders(self, int32_t crossing)
+    # The dense mask of the tokens inside with at most `most` characters; lives as long as the classification.
+    cdef const uint32_t* up_to(self, int32_t most) except NULL
+
+cdef Classification classify(Machine machine, Vocabulary vocabulary, const Leaf* leaf, bint counted)

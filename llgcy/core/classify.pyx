@@ -1,0 +1,240 @@
+"""Classifications: see classify.pxd."""
+cimport cython
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdlib cimport calloc, free, malloc, qsort, realloc
+from libc.string cimport memcmp, memset
+
+from llgcy.core.machine cimport Machine
+from llgcy.core.state cimport ALIVE, CROSS, DEAD, Leaf
+from llgcy.core.trie cimport GROUP, Node, Trie, Vocabulary
+
+
+cdef struct Remainder:
+    const uint8_t* text
+    int32_t length
+    int32_t token
+
+
+cdef int by_content(const void* a, const void* b) noexcept nogil:
+    cdef const Remainder* x = <const Remainder*>a
+    cdef const Remainder* y = <const Remainder*>b
+    cdef int32_t n = x.length if x.length < y.length else y.length
+    cdef int order = memcmp(x.text, y.text, n)
+    if order:
+        return order
+    if x.length != y.length:
+        return -1 if x.length < y.length else 1
+    return -1 if x.token < y.token else x.token > y.token
+
+
+cdef int by_crossing(const void* a, const void* b) noexcept nogil:
+    cdef const Record* x = <const Record*>a
+    cdef const Record* y = <const Record*>b
+    if x.leaf != y.leaf:
+        return x.leaf - y.leaf
+    if x.byte != y.byte:
+        return x.byte - y.byte
+    return x.node - y.node
+
+
+@cython.final
+cdef class Classification:
+    """Made by `classify`; see classify.pxd."""
+
+    def __dealloc__(self):
+        free(self.inside)
+        free(self.counted)
+        free(self.characters)
+        free(self.crossings)
+        free(self.records)
+
+    cdef Trie remainders(self, int32_t crossing):
+        cdef Crossing* one = &self.crossings[crossing]
+        cdef Trie trie, main = self.vocabulary.trie
+        cdef Remainder* rest = NULL
+        cdef const uint8_t** texts = NULL
+        cdef int32_t* lengths = NULL
+        cdef int32_t* ids = NULL
+        cdef int32_t i, j, n = 0, low, high, length
+        cdef Record* record
+        if one.merged >= 0:
+            return <Trie>self.tries[one.merged]
+        for i in range(one.first, one.first + one.count):
+            subtree(main, self.records[i].node, &low, &high)
+            n += high - low
+        rest = <Remainder*>malloc((n + 1) * sizeof(Remainder))
+        texts = <const uint8_t**>malloc((n + 1) * sizeof(void*))
+        lengths = <int32_t*>malloc((n + 1) * sizeof(int32_t))
+        ids = <int32_t*>malloc((n + 1) * sizeof(int32_t))
+        try:
+            if rest == NULL or texts == NULL or lengths == NULL or ids == NULL:
+                raise MemoryError()
+            n = 0
+            for i in range(one.first, one.first + one.count):
+                record = &self.records[i]
+                subtree(main, record.node, &low, &high)
+                for j in range(low, high):
+                    rest[n].token = main.ids[j]
+                    rest[n].text = self.vocabulary.bytes_of(main.ids[j], &length) + record.depth
+                    rest[n].length = length - record.depth
+                    n += 1
+            qsort(rest, n, sizeof(Remainder), by_content)
+            for i in range(n):
+                texts[i], lengths[i], ids[i] = rest[i].text, rest[i].length, rest[i].token
+            trie = Trie()
+            trie.build(texts, lengths, ids, n)
+        finally:
+            free(rest)
+            free(texts)
+            free(lengths)
+            free(ids)
+        self.tries.append(trie)
+        one.merged = <int32_t>len(self.tries) - 1
+        self.bytes += trie.size * sizeof(Node) + n * 8
+        return trie
+
+    cdef const uint32_t* up_to(self, int32_t most) except NULL:
+        cdef uint32_t* words
+        cdef int32_t i
+        cdef bytes dense
+        if self.tokens == 0 or most >= self.characters[self.tokens - 1]:
+            return self.inside
+        dense = self.prefixes.get(most)
+        if dense is None:
+            dense = bytes(4 * self.vocabulary.words)
+            words = <uint32_t*><char*>dense         # filled before anyone else sees it
+            for i in range(self.tokens):
+                if self.characters[i] > most:
+                    break
+                words[self.counted[i] >> 5] |= <uint32_t>1 << (self.counted[i] & 31)
+            self.prefixes[most] = dense
+            self.bytes += 4 * self.vocabulary.words
+        return <const uint32_t*><char*>dense
+
+
+cdef void subtree(Trie trie, int32_t node, int32_t* low, int32_t* high) noexcept nogil:
+    """The run of ids of the tokens at or below a node (groups are numbered in the order of the nodes)."""
+    cdef int32_t i = node
+    while i < trie.nodes[node].end and not trie.nodes[i].label & GROUP:
+        i += 1
+    low[0] = trie.starts[(trie.nodes[i].label & GROUP) - 1]         # every subtree ends in tokens
+    i = trie.nodes[node].end - 1                                    # the last node of a subtree is a leaf, so a token ends there
+    high[0] = trie.starts[trie.nodes[i].label & GROUP]
+
+
+cdef Classification classify(Machine machine, Vocabulary vocabulary, const Leaf* leaf, bint counted):
+    """Sorts the vocabulary by what `leaf_step` says of each token. `counted`: also by characters (leaf.k, from leaf's own on)."""
+    cdef Classification out = Classification()
+    cdef Trie trie = vocabulary.trie
+    cdef Leaf* stack = NULL
+    cdef int32_t* ends = NULL
+    cdef int32_t* first = NULL
+    cdef Leaf* leaves = NULL
+    cdef int32_t n_leaves = 0, room_leaves = 16, n_records = 0, room_records = 256, i = 0, depth = 0, g, t, k, j, n, last, highest = 0
+    cdef int r
+    cdef Node* node
+    out.vocabulary, out.tries, out.prefixes = vocabulary, [], {}
+    out.inside = <uint32_t*>calloc(vocabulary.words + 1, 4)
+    stack = <Leaf*>malloc((trie.longest + 2) * sizeof(Leaf))
+    ends = <int32_t*>malloc((trie.longest + 2) * sizeof(int32_t))
+    leaves = <Leaf*>malloc(room_leaves * sizeof(Leaf))
+    out.records = <Record*>malloc(room_records * sizeof(Record))
+    if counted:
+        first = <int32_t*>malloc((trie.tokens + 1) * sizeof(int32_t))
+        out.counted = <int32_t*>malloc((trie.tokens + 1) * sizeof(int32_t))
+        out.characters = <int32_t*>malloc((trie.tokens + 1) * sizeof(int32_t))
+    try:
+        if out.inside == NULL or stack == NULL or ends == NULL or leaves == NULL or out.records == NULL or (
+                counted and (first == NULL or out.counted == NULL or out.characters == NULL)):
+            raise MemoryError()
+        with nogil:
+            stack[0], ends[0] = leaf[0], trie.size
+            while i < trie.size:
+                while i >= ends[depth]:
+                    depth -= 1
+                node = &trie.nodes[i]
+                r = machine.leaf_step(&stack[depth], node.label >> 24, &stack[depth + 1])
+                if r == ALIVE:
+                    if node.label & GROUP:
+                        g = (node.label & GROUP) - 1
+                        for t in range(trie.starts[g], trie.starts[g + 1]):
+                            out.inside[trie.ids[t] >> 5] |= <uint32_t>1 << (trie.ids[t] & 31)
+                            if counted:
+                                k = stack[depth + 1].k - leaf.k + (stack[depth + 1].pos != 0)
+                                first[out.tokens], out.counted[out.tokens] = k, trie.ids[t]
+                                highest = k if k > highest else highest
+                            out.tokens += 1
+                    depth += 1
+                    ends[depth] = node.end
+                    i += 1
+                    continue
+                if r == CROSS:
+                    j = n_leaves - 1
+                    while j >= 0 and memcmp(&leaves[j], &stack[depth], sizeof(Leaf)):
+                        j -= 1
+                    if j < 0:
+                        if n_leaves == room_leaves:
+                            room_leaves *= 2
+                            leaves = <Leaf*>grown(leaves, room_leaves * sizeof(Leaf))
+                        leaves[n_leaves] = stack[depth]
+                        j = n_leaves
+                        n_leaves += 1
+                    if n_records == room_records:
+                        room_records *= 2
+                        out.records = <Record*>grown(out.records, room_records * sizeof(Record))
+                    out.records[n_records].leaf, out.records[n_records].byte = j, node.label >> 24
+                    out.records[n_records].node, out.records[n_records].depth = i, depth
+                    n_records += 1
+                i = node.end
+            qsort(out.records, n_records, sizeof(Record), by_crossing)
+        if counted:
+            sort_by_count(out, first, highest)
+        out.crossings = <Crossing*>calloc(n_records + 1, sizeof(Crossing))
+        if out.crossings == NULL:
+            raise MemoryError()
+        for i in range(n_records):
+            if i == 0 or out.records[i].leaf != out.records[i - 1].leaf or out.records[i].byte != out.records[i - 1].byte:
+                last = out.count
+                out.crossings[last].end, out.crossings[last].byte = leaves[out.records[i].leaf], <uint8_t>out.records[i].byte
+                out.crossings[last].first, out.crossings[last].merged = i, -1
+                out.count += 1
+            out.crossings[out.count - 1].count += 1
+    finally:
+        free(stack)
+        free(ends)
+        free(first)
+        free(leaves)
+    out.bytes = 4 * vocabulary.words + n_records * (sizeof(Record) + sizeof(Crossing)) + (8 * out.tokens if counted else 0)
+    return out
+
+
+cdef void* grown(void* old, size_t n) except NULL nogil:
+    """realloc that leaves the old block to its owner where it fails."""
+    cdef void* new = realloc(old, n)
+    if new == NULL:
+        with gil:
+            raise MemoryError(f"no {n:,} bytes")
+    return new
+
+
+cdef int sort_by_count(Classification out, const int32_t* count, int32_t highest) except -1:
+    """A counting sort: few different numbers of characters, many tokens."""
+    cdef int32_t* at = <int32_t*>calloc(highest + 2, sizeof(int32_t))
+    cdef int32_t* sorted_ids = <int32_t*>malloc((out.tokens + 1) * sizeof(int32_t))
+    cdef int32_t i, t
+    if at == NULL or sorted_ids == NULL:
+        free(at)
+        free(sorted_ids)
+        raise MemoryError()
+    for i in range(out.tokens):
+        at[count[i] + 1] += 1
+    for i in range(highest + 1):
+        at[i + 1] += at[i]
+    for i in range(out.tokens):
+        t = at[count[i]]
+        at[count[i]] += 1
+        sorted_ids[t], out.characters[t] = out.counted[i], count[i]
+    free(at)
+    free(out.counted)
+    out.counted = sorted_ids
+    return 0
