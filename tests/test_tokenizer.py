@@ -189,6 +189,8 @@ def test_normaliser_does_not_change_the_text():
 def test_encode_refuses_lone_surrogates():
     with pytest.raises(UnicodeEncodeError):
         Tokenizer.single_byte().encode("a\ud800")
+    with pytest.raises(TypeError):
+        Tokenizer.single_byte().encode(5)
 
 
 @given(st.lists(st.binary(max_size=4), max_size=8), st.binary(max_size=12))

@@ -244,8 +244,10 @@ class Tokenizer:
             raise TokenizerError("this tokenizer can't encode: it was made by from_vocab without encode=")
         if isinstance(text, str):
             text.encode()        # refuses lone surrogates
-        else:
+        elif isinstance(text, (bytes, bytearray, memoryview)):
             text = bytes(text).decode("utf-8", "surrogateescape")
+        else:
+            raise TypeError(f"encode takes str or bytes, not {type(text).__name__}")
         ids: list[int] = []
         for place, piece in enumerate(_UNDECODABLE.split(text)):     # odd places: what is not UTF-8
             data = piece.encode("utf-8", "surrogateescape")

@@ -1,0 +1,39 @@
+"""A stand-in for a language model: random logits from a seed, so that everything can be tried, tested and timed offline."""
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from llgcy.tokenizer import Tokenizer
+
+
+class StandIn:
+    """Logits of a model that knows nothing but how often tokens occur.
+
+    Its distribution is the same at every step: Zipf's law over the ids, since trained vocabularies list frequent tokens first, with
+    the EOS tokens as likely as the most frequent one. `next_logits` adds Gumbel noise to the log-probabilities, so the *largest* allowed
+    logit is a sample from the allowed part of the distribution (the Gumbel-max trick), and greedy decoding gives varied text.
+
+    Parameters
+    ----------
+    tokenizer : Tokenizer
+    seed : int
+        The same seed gives the same logits.
+
+    Examples
+    --------
+    >>> model = StandIn(Tokenizer.single_byte(), seed=1)
+    >>> model.next_logits().shape
+    (257,)
+    """
+
+    def __init__(self, tokenizer: Tokenizer, seed: int = 0):
+        self._random = np.random.Generator(np.random.PCG64(seed))
+        self._prior = -np.log(np.arange(1, tokenizer.vocab_size + 1, dtype=np.float32))
+        self._prior[list(tokenizer.eos_token_ids)] = 0
+
+    def next_logits(self) -> npt.NDArray[np.float32]:
+        """The logits of the next step: a new array of length ``vocab_size``, all finite."""
+        uniform = self._random.random(self._prior.size, dtype=np.float32)
+        tiny = np.finfo(np.float32).tiny         # the generator may give 0, whose logarithm is infinite
+        return self._prior - np.log(-np.log(np.maximum(uniform, tiny)))
