@@ -1,0 +1,69 @@
+"""A machine from a plain table, for the tests of masks and matchers; nothing else uses it."""
+cimport cython
+from libc.stdint cimport int32_t, uint8_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from llgcy.core.machine cimport Machine
+from llgcy.core.state cimport ALIVE, CROSS, DEAD, Leaf, State
+
+cdef enum:
+    OUTSIDE = 1         # State.mode: leaf.v is the state, and its moves depend on the row
+    INSIDE = 2          # ... inside a lexeme, whose moves do not
+
+
+@cython.final
+cdef class TableMachine(Machine):
+    """States 0 .. n-1 (start 0) and rows 0 .. m-1 (start 0).
+
+    Parameters
+    ----------
+    moves : dict
+        (row or None, state, byte) to (row, state): None where the state is inside a lexeme and stays inside.
+    inside : set of int
+        States inside a lexeme.
+    final : set of (int, int)
+        (row, state) where the text may end.
+    """
+
+    cdef dict moves
+    cdef set final, lexeme
+
+    def __cinit__(self, dict moves not None, set inside not None, set final not None):
+        self.moves, self.lexeme, self.final = moves, inside, final
+
+    cdef int start(self, State* out) except -1 nogil:
+        memset(out, 0, sizeof(State))
+        with gil:
+            out.mode = INSIDE if 0 in self.lexeme else OUTSIDE
+        return ALIVE
+
+    cdef int step(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil:
+        with gil:
+            to = self.moves.get((None, at.leaf.v, byte))
+            if to is not None:
+                to = (at.row, to[1])
+            else:
+                to = self.moves.get((at.row, at.leaf.v, byte))
+                if to is None:
+                    return DEAD
+            memset(out, 0, sizeof(State))
+            out.row, out.leaf.v = to
+            out.mode = INSIDE if out.leaf.v in self.lexeme else OUTSIDE
+        return ALIVE
+
+    cdef int accepting(self, const State* at) except -1 nogil:
+        with gil:
+            return (at.row, at.leaf.v) in self.final
+
+    cdef int inside(self, const State* at) except -1 nogil:
+        return at.mode == INSIDE
+
+    cdef int leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) except -1 nogil:
+        with gil:
+            to = self.moves.get((None, at.v, byte))
+            if to is None:
+                return CROSS
+            out[0] = at[0]
+            out.v = to[1]
+        return ALIVE
