@@ -1,0 +1,3 @@
+from typing import Any
+
+def refuse_columns(logits: Any, row: int, mask: Any, refused: int) -> None: ...
