@@ -37,3 +37,23 @@ class StandIn:
         uniform = self._random.random(self._prior.size, dtype=np.float32)
         tiny = np.finfo(np.float32).tiny         # the generator may give 0, whose logarithm is infinite
         return self._prior - np.log(-np.log(np.maximum(uniform, tiny)))
+
+    def choose(self, bitmask: npt.NDArray[np.int32]) -> int:
+        """Takes the next step: the allowed id with the largest logit.
+
+        Parameters
+        ----------
+        bitmask : int32 array of shape (ceil(vocab_size / 32),)
+            One row of a bitmask; bit i % 32 of word i // 32 set: id i is allowed.
+
+        Raises
+        ------
+        ValueError
+            Nothing is allowed.
+        """
+        logits = self.next_logits()
+        allowed = np.unpackbits(bitmask.astype("<i4").view(np.uint8), count=logits.size, bitorder="little").view(bool)
+        if not allowed.any():
+            raise ValueError("the mask allows no token")
+        logits[~allowed] = -np.inf
+        return int(logits.argmax())

@@ -68,3 +68,20 @@ def test_stand_in_follows_zipf(id, expected):
     model = StandIn(Tokenizer.single_byte(), 0)
     counts = collections.Counter(int(model.next_logits().argmax()) for _ in range(20000))
     assert counts[id] / counts[0] == pytest.approx(expected, rel=0.12)
+
+
+@given(st.sets(st.integers(0, 256), min_size=1), st.integers(0, 5))
+def test_stand_in_chooses_the_largest_allowed(allowed, seed):
+    tokenizer = Tokenizer.single_byte()
+    bitmask = np.zeros(9, np.int32)
+    for id in allowed:
+        bitmask.view(np.uint32)[id // 32] |= np.uint32(1 << id % 32)
+    logits = StandIn(tokenizer, seed).next_logits()
+    assert StandIn(tokenizer, seed).choose(bitmask) == max(allowed, key=lambda id: logits[id])
+
+
+def test_stand_in_refuses_an_empty_mask():
+    bitmask = np.zeros(9, np.int32)
+    bitmask[8] = ~1          # only bits behind the vocabulary
+    with pytest.raises(ValueError):
+        StandIn(Tokenizer.single_byte()).choose(bitmask)
