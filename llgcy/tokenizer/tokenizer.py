@@ -224,7 +224,8 @@ class Tokenizer:
         ValueError
             Not an id of the vocabulary.
         """
-        return b"".join(self._tokens[self._checked(id)] or b"" for id in ids)
+        tokens, size = self._tokens, self.vocab_size
+        return b"".join([tokens[id if 0 <= id < size else self._checked(id)] or b"" for id in ids])
 
     def encode(self, text: str | bytes) -> list[int]:
         """Ids that spell exactly this text: ``decode_bytes(encode(text))`` gives it back.
