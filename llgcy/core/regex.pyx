@@ -1,0 +1,1467 @@
+"""Regular expressions with & and ~, matched by derivatives.
+
+A language is a term; reading a symbol turns a term into its derivative, the term of what may follow (J. A. Brzozowski,
+"Derivatives of regular expressions", JACM 1964; S. Owens, J. Reppy, A. Turon, "Regular-expression derivatives
+re-examined", JFP 2009). Terms are hash-consed under the similarity rules that keep the number of derivatives finite: `or`
+and `and` are sorted sets, concatenations nest to the right, NONE and "every text" absorb. All derivatives of a term are
+made at once, as a list of edges: intervals of symbols with the term behind them, swept from the lists of its children.
+
+Repetitions are nodes with counts and are never unrolled. Two alternatives that differ in the counts of one repetition merge,
+so that a bounded repetition of an ambiguous body stays small.
+
+Look-around needs two kinds of nodes. A K_AHEAD in the head of a concatenation is an intersection with all that follows:
+(?=A)B = A.* & B; `unfold` moves it there when the term is about to be read. A K_BEHIND holds the state of its pattern after the text so
+far: each symbol read advances all of them ("shifts"), also those in parts that are not reached yet; it is passed where that state accepts.
+"""
+cimport cython
+from libc.stdint cimport UINT32_MAX as ENDLESS
+from libc.stdlib cimport free, qsort, realloc
+from libc.string cimport memcmp, memcpy
+
+from llgcy.core.store cimport Probe, hash_bytes, mix
+
+from llgcy.errors import GrammarError, LimitError
+
+cdef enum:
+    FEW = 2                     # terms with no more edges than that are searched without a row
+    MOST_COPIES = 2147483646    # largest finite count of a repetition
+    MOST_EVENTS = 1 << 22       # edges of the children that one term may sweep together
+    DEEPEST = 500               # nesting of look-around and what is around it
+    CONDITIONAL_COPIES = 32     # of a body that may read nothing under a condition
+    LARGEST = 0x10FFFF          # code point
+
+cdef struct Run:        # an alternative that is head · body{low,high} · tail
+    int32_t head        # EMPTY: none
+    int32_t body
+    int32_t tail        # EMPTY: none
+    uint32_t low
+    uint32_t high
+    int32_t at          # its place among the operands
+
+cdef enum:              # int32 in a struct of that name
+    WIDTH_EDGE = 3
+    WIDTH_EVENT = 4
+    WIDTH_RUN = 6
+
+
+cdef int reserve(Vector* v, size_t n) except -1 nogil:
+    """Make room for n more int32."""
+    cdef size_t room
+    cdef int32_t* data
+    if v.length + n > v.room:
+        room = 2 * v.room + n + 16
+        data = <int32_t*>realloc(v.data, room * sizeof(int32_t))
+        if data == NULL:
+            with gil:
+                raise MemoryError()
+        v.data, v.room = data, room
+    return 0
+
+
+cdef inline int push(Vector* v, int32_t x) except -1 nogil:
+    if v.length == v.room:
+        reserve(v, 1)
+    v.data[v.length] = x
+    v.length += 1
+    return 0
+
+
+cdef int push_edge(Vector* v, uint32_t first, uint32_t last, int32_t next) except -1 nogil:
+    reserve(v, WIDTH_EDGE)
+    cdef Edge* e = <Edge*>(v.data + v.length)
+    e.first, e.last, e.next = first, last, next
+    v.length += WIDTH_EDGE
+    return 0
+
+
+cdef int by_value(const void* a, const void* b) noexcept nogil:
+    cdef int32_t x = (<const int32_t*>a)[0], y = (<const int32_t*>b)[0]
+    return (x > y) - (x < y)
+
+
+cdef int by_first(const void* a, const void* b) noexcept nogil:
+    cdef uint32_t x = (<const uint32_t*>a)[0], y = (<const uint32_t*>b)[0]
+    return (x > y) - (x < y)
+
+
+cdef int by_run(const void* a, const void* b) noexcept nogil:
+    cdef const Run* x = <const Run*>a
+    cdef const Run* y = <const Run*>b
+    if x.head != y.head:
+        return 1 if x.head > y.head else -1
+    if x.body != y.body:
+        return 1 if x.body > y.body else -1
+    if x.tail != y.tail:
+        return 1 if x.tail > y.tail else -1
+    return (x.low > y.low) - (x.low < y.low)
+
+
+cdef void sort(int32_t* data, size_t n) noexcept nogil:
+    """Ascending. Operand lists are short nearly always."""
+    cdef size_t i, j
+    cdef int32_t x
+    if n > 24:
+        qsort(data, n, sizeof(int32_t), by_value)
+        return
+    for i in range(1, n):
+        x = data[i]
+        j = i
+        while j > 0 and data[j - 1] > x:
+            data[j] = data[j - 1]
+            j -= 1
+        data[j] = x
+
+
+cdef bint contains(const int32_t* data, size_t n, int32_t x) noexcept nogil:
+    """Binary search in an ascending list."""
+    cdef size_t low = 0, high = n, middle
+    while low < high:
+        middle = (low + high) // 2
+        if data[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low < n and data[low] == x
+
+
+@cython.final
+cdef class Regexes:
+    """A store of regular languages over one alphabet.
+
+    Parameters
+    ----------
+    alphabet : "bytes" or "chars"
+        Symbols 0 to 255, or Unicode scalar values. Surrogates are in no language over "chars".
+    budget : Budget, optional
+        What the terms, edges and rows are charged to; 256 MiB of its own by default.
+    fuel : int
+        Edges that one search for a live text may look at, before it raises LimitError.
+
+    Terms are plain ints. ``NONE`` is 0, ``EMPTY`` is 1; equal terms have equal ids, equal languages need not.
+
+    Raises
+    ------
+    LimitError
+        From any method that makes terms, when the budget or the fuel is spent. The store stays usable.
+
+    Examples
+    --------
+    >>> r = Regexes("bytes")
+    >>> digits = r.repeat(r.chars([(48, 57)]), 1, None)
+    >>> state = r.step(digits, ord("7"))
+    >>> r.accepts(state), r.step(state, ord("x"))
+    (True, 0)
+    """
+
+    def __cinit__(self, str alphabet not None, Budget budget=None, *, size_t fuel=4_000_000):
+        if alphabet not in ("bytes", "chars"):
+            raise ValueError(f"alphabet is 'bytes' or 'chars', not {alphabet!r}")
+        self.alphabet, self.fuel = alphabet, fuel
+        self.budget = Budget(256 << 20, "regular expressions") if budget is None else budget
+        self.row_length = 256 if alphabet == "bytes" else 128
+        self.top = 255 if alphabet == "bytes" else LARGEST
+        self.terms = Arena(self.budget, sizeof(Term))
+        self.cells = Arena(self.budget, sizeof(int32_t))
+        self.rows = Arena(self.budget, self.row_length * sizeof(int32_t))
+        self.index = Index(self.budget)
+        self.intern(K_NONE, 0, 0, 0, 0, NULL, 0)
+        self.intern(K_EMPTY, 0, 0, 0, 0, NULL, 0)
+        push(&self.ranges, 0)
+        push(&self.ranges, <int32_t>self.top)
+        self.any = self.chars_from()
+        self.all = self.times(self.any, 0, ENDLESS)
+
+    def __dealloc__(self):
+        free(self.items.data)
+        free(self.spine.data)
+        free(self.work.data)
+        free(self.queue.data)
+        free(self.found.data)
+        free(self.events.data)
+        free(self.active.data)
+        free(self.ranges.data)
+        free(self.runs.data)
+
+    # -- terms ----------------------------------------------------------------------------------------------------------
+    cdef void enter(self) noexcept nogil:
+        """Forget what an exception may have left on the stacks."""
+        self.items.length = self.spine.length = self.work.length = self.ranges.length = self.found.length = 0
+
+    cdef int check(self, int32_t id) except -1 nogil:
+        if id < 0 or id >= self.terms.length:
+            with gil:
+                raise ValueError(f"{id} is no term of this store")
+        return 0
+
+    cdef int32_t intern(self, Kind kind, int32_t a, int32_t b, uint32_t low, uint32_t high,
+                        const int32_t* payload, int32_t n) except -1 nogil:
+        """The id of the term with this content. Payload kinds: n int32 at payload, and b elements of it."""
+        cdef uint32_t key[5]
+        cdef uint64_t hash
+        cdef Probe probe
+        cdef int32_t id
+        cdef Term* t
+        key[0], key[1], key[2], key[3], key[4] = kind, a, b, low, high
+        hash = hash_bytes(key, sizeof(key))
+        if payload != NULL:
+            hash = mix(hash ^ hash_bytes(payload, n * sizeof(int32_t)))
+        self.index.begin(hash, &probe)
+        while True:
+            id = self.index.next(&probe)
+            if id < 0:
+                break
+            t = self.term(id)
+            if t.kind != kind or t.b != b or t.low != low or t.high != high:
+                continue
+            if payload == NULL:
+                if t.a == a:
+                    return id
+            elif memcmp(self.cells.at(t.a), payload, n * sizeof(int32_t)) == 0:
+                return id
+        if payload != NULL:
+            a = self.cells.add(n)
+            memcpy(self.cells.at(a), payload, n * sizeof(int32_t))
+        id = self.terms.add(1)
+        t = self.term(id)
+        t.kind, t.a, t.b, t.low, t.high = kind, a, b, low, high
+        t.edge_count = t.shift_count = -1
+        if kind == K_FAN:
+            t.edges, t.edge_count = <Edge*>self.cells.at(a), b
+        t.flags = self.flags_of(t)
+        self.index.add(hash, id)
+        return id
+
+    cdef uint8_t flags_of(self, const Term* t) noexcept nogil:
+        cdef uint8_t f, g
+        cdef int32_t i
+        cdef const int32_t* ids
+        if t.kind == K_NONE:
+            return SETTLED
+        elif t.kind == K_EMPTY:
+            f = NULLABLE | POSITIVE
+        elif t.kind == K_CHARS:
+            f = POSITIVE
+        elif t.kind == K_FAN:
+            f = POSITIVE | (NULLABLE if t.low else 0)
+            for i in range(t.b):
+                g = self.term(t.edges[i].next).flags
+                f = (f & (g | ~POSITIVE)) | (g & LIVE)
+        elif t.kind == K_CAT:
+            f, g = self.term(t.a).flags, self.term(t.b).flags
+            f = (f & g & (NULLABLE | POSITIVE)) | ((f | g) & (LOCATED | OPEN)) | (
+                0 if f & OPEN or g & LOCATED else f & g & LIVE)
+        elif t.kind == K_OR or t.kind == K_AND:
+            ids = <const int32_t*>self.cells.at(t.a)
+            f = self.term(ids[0]).flags
+            for i in range(1, t.b):
+                g = self.term(ids[i]).flags
+                if t.kind == K_OR:
+                    f = ((f | g) & (NULLABLE | LOCATED | OPEN | LIVE)) | (f & g & POSITIVE)
+                else:
+                    f = ((f | g) & LOCATED) | (f & g & NULLABLE)
+            f &= (NULLABLE | LOCATED | OPEN | LIVE | POSITIVE) if t.kind == K_OR else (LOCATED | NULLABLE)
+        elif t.kind == K_NOT:
+            f = (self.term(t.a).flags & (LOCATED | NULLABLE)) ^ NULLABLE
+        elif t.kind == K_REPEAT:
+            f = self.term(t.a).flags
+            f = (f & (NULLABLE | POSITIVE | LOCATED | OPEN)) | (0 if f & (LOCATED | OPEN) else f & LIVE) | (
+                NULLABLE if t.low == 0 else 0)
+        else:
+            f = (self.term(t.a).flags & (NULLABLE | LOCATED)) | (OPEN if t.kind == K_AHEAD else LOCATED)
+        return f | LIVE if f & (NULLABLE | POSITIVE) else f
+
+    cdef int32_t chars_from(self) except -1 nogil:
+        """One symbol of the pairs in `ranges`, which are taken from there. What is outside the alphabet does not count."""
+        cdef size_t i, n = 0, last
+        cdef uint32_t first, end
+        cdef uint32_t* r
+        if self.top == LARGEST:         # cut the surrogates out
+            last = self.ranges.length
+            i = 0
+            while i < last:
+                first, end = <uint32_t>self.ranges.data[i], <uint32_t>self.ranges.data[i + 1]
+                if first < 0xE000 and end > 0xD7FF:
+                    self.ranges.data[i + 1] = 0xD7FF                # empty where first is a surrogate
+                    push(&self.ranges, 0xE000)
+                    push(&self.ranges, <int32_t>end)                # empty where end is one
+                i += 2
+        r = <uint32_t*>self.ranges.data
+        qsort(r, self.ranges.length // 2, 2 * sizeof(uint32_t), by_first)
+        for i in range(self.ranges.length // 2):
+            first, end = r[2 * i], min(r[2 * i + 1], self.top)
+            if first > end:
+                continue
+            if n and first <= r[2 * n - 1] + 1:
+                r[2 * n - 1] = max(r[2 * n - 1], end)
+            else:
+                r[2 * n], r[2 * n + 1] = first, end
+                n += 1
+        self.ranges.length = 0
+        return self.intern(K_CHARS, 0, <int32_t>n, 0, 0, self.ranges.data, <int32_t>(2 * n)) if n else NONE
+
+    cdef int32_t fan_from(self, size_t base, bint final) except -1 nogil:
+        """A state of a given automaton: its edges are taken from `found` at base."""
+        cdef int32_t n = <int32_t>((self.found.length - base) // WIDTH_EDGE), i, chars
+        cdef Edge* e = <Edge*>(self.found.data + base)
+        cdef bint one = not final
+        self.found.length = base
+        if n == 0:
+            return EMPTY if final else NONE
+        for i in range(1, n):
+            one = one and e[i].next == e[0].next
+        if not one:
+            return self.intern(K_FAN, 0, n, final, 0, <int32_t*>e, n * WIDTH_EDGE)
+        self.ranges.length = 0
+        for i in range(n):
+            push(&self.ranges, <int32_t>e[i].first)
+            push(&self.ranges, <int32_t>e[i].last)
+        chars = self.chars_from()
+        return self.join(chars, e[0].next)
+
+    cdef int flatten(self, size_t base, Kind kind) except -1 nogil:
+        """Replace operands of this kind by their own operands."""
+        cdef size_t i, n = self.items.length
+        cdef Term* t
+        for i in range(base, n):
+            t = self.term(self.items.data[i])
+            if t.kind == kind:
+                reserve(&self.items, t.b)
+                memcpy(self.items.data + self.items.length, self.cells.at(t.a), t.b * sizeof(int32_t))
+                self.items.length += t.b
+                self.items.data[i] = NONE if kind == K_OR else self.all
+        return 0
+
+    cdef size_t tidy(self, size_t base) noexcept nogil:
+        """Sort the operands, drop doubles; how many are left."""
+        cdef int32_t* x = self.items.data + base
+        cdef size_t i, n = self.items.length - base, m = 0
+        sort(x, n)
+        for i in range(n):
+            if m == 0 or x[m - 1] != x[i]:
+                x[m] = x[i]
+                m += 1
+        self.items.length = base + m
+        return m
+
+    cdef bint opposed(self, size_t base) noexcept nogil:
+        """Are a term and its complement among the (sorted) operands? With look-ahead they are no complements."""
+        cdef size_t i, n = self.items.length - base
+        cdef Term* t
+        for i in range(n):
+            t = self.term(self.items.data[base + i])
+            if t.kind == K_NOT and not self.term(t.a).flags & OPEN and contains(self.items.data + base, n, t.a):
+                return True
+        return False
+
+    cdef int32_t either_from(self, size_t base) except -1 nogil:
+        """The union of the operands at base, which are taken from the stack."""
+        cdef size_t i, n, m, classes
+        cdef int32_t x, one = NONE
+        cdef bint nullable, empty
+        cdef Term* t
+        if self.items.length == base + 2 and self.items.data[base] == self.items.data[base + 1]:
+            self.items.length = base + 1
+        while self.items.length > base + 1:
+            self.flatten(base, K_OR)
+            nullable = empty = False
+            m, classes = base, 0
+            self.ranges.length = 0
+            for i in range(base, self.items.length):
+                x = self.items.data[i]
+                if x == self.all:
+                    self.items.length = base
+                    return self.all
+                if x == EMPTY:
+                    empty = True
+                    continue
+                t = self.term(x)
+                if t.kind == K_CHARS:
+                    classes, one = classes + 1, x
+                    reserve(&self.ranges, 2 * t.b)
+                    memcpy(self.ranges.data + self.ranges.length, self.cells.at(t.a), 2 * t.b * sizeof(int32_t))
+                    self.ranges.length += 2 * t.b
+                elif x != NONE:
+                    nullable |= t.flags & (NULLABLE | LOCATED | OPEN) == NULLABLE
+                    self.items.data[m] = x
+                    m += 1
+            self.items.length = m
+            if classes:
+                push(&self.items, one if classes == 1 else self.chars_from())
+            if empty and not nullable:
+                push(&self.items, EMPTY)
+            n = self.tidy(base)
+            if n > 1 and self.opposed(base):
+                self.items.length = base
+                return self.all
+            if n < 2 or not (self.merge_runs(base, 0) or self.merge_runs(base, 1)):
+                break
+        n = self.items.length - base
+        self.items.length = base
+        if n == 0:
+            return NONE
+        if n == 1:
+            return self.items.data[base]
+        return self.intern(K_OR, 0, <int32_t>n, 0, 0, self.items.data + base, <int32_t>n)
+
+    cdef bint merge_runs(self, size_t base, int form) except -1 nogil:
+        """Merge alternatives that differ only in the counts of one repetition, where the counts leave no gap.
+
+        Form 0: body{..} tail; form 1: head body{..} tail. Merged operands become NONE; were there any?
+        """
+        cdef size_t i, n = 0
+        cdef int32_t x, r
+        cdef Run run
+        cdef Run* runs
+        cdef Run* now
+        cdef Term* t
+        cdef bint merged = False, changed
+        self.runs.length = 0
+        for i in range(base, self.items.length):
+            x = self.items.data[i]
+            run.head = run.tail = EMPTY
+            t = self.term(x)
+            if form == 1:
+                if t.kind != K_CAT:
+                    continue
+                run.head = t.a
+                x = t.b
+                t = self.term(x)
+            if t.kind == K_CAT:
+                run.tail = t.b
+                x = t.a
+                t = self.term(x)
+            if t.kind != K_REPEAT or t.flags & OPEN:
+                continue
+            run.body, run.low, run.high, run.at = t.a, t.low, t.high, <int32_t>i
+            reserve(&self.runs, WIDTH_RUN)
+            memcpy(self.runs.data + self.runs.length, &run, sizeof(Run))
+            self.runs.length += WIDTH_RUN
+            n += 1
+        if n == 0:
+            return False
+        runs = <Run*>self.runs.data
+        if form == 0 and self.items.data[base] == EMPTY:        # nothing, or one copy and more
+            for i in range(n):
+                if runs[i].tail == EMPTY and runs[i].low == 1:
+                    self.items.data[base] = NONE
+                    self.items.data[runs[i].at] = self.times(runs[i].body, 0, runs[i].high)
+                    return True
+        if n == 1:
+            return False
+        qsort(runs, n, sizeof(Run), by_run)
+        now = &runs[0]
+        changed = False
+        for i in range(1, n + 1):
+            if i < n and runs[i].head == now.head and runs[i].body == now.body and runs[i].tail == now.tail and (
+                    now.high == ENDLESS or runs[i].low <= now.high + 1):
+                now.high = max(now.high, runs[i].high)
+                self.items.data[runs[i].at] = NONE
+                changed = merged = True
+                continue
+            if changed:
+                r = self.times(now.body, now.low, now.high)
+                r = self.join(r, now.tail)
+                self.items.data[now.at] = self.join(now.head, r)
+            if i < n:
+                now = &runs[i]
+                changed = False
+        return merged
+
+    cdef int32_t either_two(self, int32_t a, int32_t b) except -1 nogil:
+        cdef size_t base = self.items.length
+        if a == NONE or a == b:
+            return b
+        if b == NONE:
+            return a
+        push(&self.items, a)
+        push(&self.items, b)
+        return self.either_from(base)
+
+    cdef int32_t both_from(self, size_t base) except -1 nogil:
+        """The intersection of the operands at base, which are taken from the stack."""
+        cdef size_t i, j, n, m, nots
+        cdef int32_t x, y
+        cdef uint8_t any_flags, all_flags
+        cdef Term* t
+        cdef Term* u
+        cdef const uint32_t* p
+        cdef const uint32_t* q
+        cdef int32_t at, bt
+        while self.items.length > base + 1:
+            self.flatten(base, K_AND)
+            m, nots, any_flags, all_flags = base, 0, 0, NULLABLE
+            for i in range(base, self.items.length):
+                x = self.items.data[i]
+                if x == NONE:
+                    self.items.length = base
+                    return NONE
+                if x == self.all:
+                    continue
+                any_flags |= self.term(x).flags
+                all_flags &= self.term(x).flags
+                nots += self.term(x).kind == K_NOT
+                self.items.data[m] = x
+                m += 1
+            self.items.length = m
+            n = self.tidy(base)
+            if n < 2:
+                break
+            if self.items.data[base] == EMPTY and not any_flags & LOCATED:
+                self.items.length = base
+                return EMPTY if all_flags & NULLABLE else NONE
+            if self.opposed(base):
+                self.items.length = base
+                return NONE
+            if nots > 1:                    # ~a & ~b = ~(a | b)
+                m, j = base, self.items.length
+                for i in range(base, j):
+                    t = self.term(self.items.data[i])
+                    if t.kind == K_NOT:
+                        push(&self.items, t.a)
+                    else:
+                        self.items.data[m] = self.items.data[i]
+                        m += 1
+                x = self.either_from(j)
+                x = self.negate(x)
+                self.items.length = m
+                push(&self.items, x)
+                continue
+            # Two classes of symbols, or two repetitions of one class: their intersection is of the same kind.
+            x = NONE
+            for i in range(base, self.items.length):
+                t = self.term(self.items.data[i])
+                if t.kind != K_CHARS and (t.kind != K_REPEAT or self.term(t.a).kind != K_CHARS):
+                    continue
+                for j in range(i + 1, self.items.length):
+                    u = self.term(self.items.data[j])
+                    if u.kind != t.kind or t.kind == K_REPEAT and u.a != t.a:
+                        continue
+                    if t.kind == K_REPEAT:
+                        if max(t.low, u.low) > min(t.high, u.high):
+                            self.items.length = base
+                            return NONE
+                        y = self.times(t.a, max(t.low, u.low), min(t.high, u.high))
+                    else:
+                        p, q = <const uint32_t*>self.cells.at(t.a), <const uint32_t*>self.cells.at(u.a)
+                        at = bt = 0
+                        self.ranges.length = 0
+                        while at < t.b and bt < u.b:
+                            if max(p[2 * at], q[2 * bt]) <= min(p[2 * at + 1], q[2 * bt + 1]):
+                                push(&self.ranges, <int32_t>max(p[2 * at], q[2 * bt]))
+                                push(&self.ranges, <int32_t>min(p[2 * at + 1], q[2 * bt + 1]))
+                            if p[2 * at + 1] < q[2 * bt + 1]:
+                                at += 1
+                            else:
+                                bt += 1
+                        y = self.chars_from()
+                    self.items.data[i], self.items.data[j] = y, self.all
+                    x = EMPTY
+                    break
+                if x:
+                    break
+            if not x:
+                break
+        n = self.items.length - base
+        self.items.length = base
+        if n == 0:
+            return self.all
+        if n == 1:
+            return self.items.data[base]
+        return self.intern(K_AND, 0, <int32_t>n, 0, 0, self.items.data + base, <int32_t>n)
+
+    cdef int32_t both_two(self, int32_t a, int32_t b) except -1 nogil:
+        cdef size_t base = self.items.length
+        push(&self.items, a)
+        push(&self.items, b)
+        return self.both_from(base)
+
+    cdef int32_t negate(self, int32_t a) except -1 nogil:
+        if a == NONE:
+            return self.all
+        if a == self.all:
+            return NONE
+        if self.term(a).kind == K_NOT:
+            return self.term(a).a
+        return self.intern(K_NOT, a, 0, 0, 0, NULL, 0)
+
+    cdef int32_t join(self, int32_t a, int32_t b) except -1 nogil:
+        """a, then b."""
+        cdef size_t base
+        cdef Term* t = self.term(a)
+        if a == NONE or b == NONE:
+            return NONE
+        if a == EMPTY:
+            return b
+        if b == EMPTY:
+            return a
+        if t.kind != K_CAT:
+            return self.link(a, b)
+        base = self.spine.length
+        while t.kind == K_CAT:
+            push(&self.spine, t.a)
+            a = t.b
+            t = self.term(a)
+        b = self.link(a, b)
+        while self.spine.length > base:
+            self.spine.length -= 1
+            b = self.link(self.spine.data[self.spine.length], b)
+        return b
+
+    cdef int32_t link(self, int32_t a, int32_t b) except -1 nogil:
+        """a, then b, where a is no concatenation. Neighbouring copies of one body are counted together."""
+        cdef Term* t = self.term(b)
+        cdef Term* s = self.term(a)
+        cdef int32_t rest = EMPTY, body = a
+        cdef uint64_t low = 1, high = 1
+        if t.kind == K_CAT:
+            rest = t.b
+            t = self.term(t.a)
+        if t.kind == K_REPEAT and not t.flags & OPEN:
+            if s.kind == K_REPEAT:
+                body, low, high = s.a, s.low, s.high
+            if body == t.a:
+                low += t.low
+                high = ENDLESS if high == ENDLESS or t.high == ENDLESS else high + t.high
+                if low <= MOST_COPIES and (high <= MOST_COPIES or high == ENDLESS):
+                    a, b = self.times(body, <uint32_t>low, <uint32_t>high), rest
+                    if b == EMPTY:
+                        return a
+        return self.intern(K_CAT, a, b, 0, 0, NULL, 0)
+
+    cdef int32_t times(self, int32_t a, uint32_t low, uint32_t high) except -1 nogil:
+        """low to high copies of a."""
+        cdef Term* t = self.term(a)
+        cdef size_t base
+        cdef uint64_t fewest, most
+        cdef int32_t x, i
+        if high == 0:
+            return EMPTY
+        if a == NONE:
+            return NONE if low else EMPTY
+        if a == EMPTY or low == 1 and high == 1:
+            return a
+        if t.kind == K_OR and (<int32_t*>self.cells.at(t.a))[0] == EMPTY:
+            low = 0
+            if high > 1:        # (|a){0,n} = a{0,n}
+                base = self.items.length
+                reserve(&self.items, t.b)
+                memcpy(self.items.data + base, (<int32_t*>self.cells.at(t.a)) + 1, (t.b - 1) * sizeof(int32_t))
+                self.items.length += t.b - 1
+                a = self.either_from(base)
+                t = self.term(a)
+        if t.flags & (NULLABLE | LOCATED | OPEN) == NULLABLE:
+            low = 0
+        if high == 1:
+            return self.either_two(EMPTY, a)
+        if t.kind == K_REPEAT and not t.flags & OPEN:
+            # (b{m,n}){low,high} is one run of counts where m(k+1) <= nk + 1 for k = low, and so for all k above.
+            if low == high or t.high == ENDLESS and (low > 0 or t.low <= 1) or (
+                    t.high != ENDLESS and <uint64_t>t.low * (<uint64_t>low + 1) <= <uint64_t>t.high * low + 1):
+                fewest = <uint64_t>t.low * low
+                most = ENDLESS if t.high == ENDLESS or high == ENDLESS else <uint64_t>t.high * high
+                if fewest <= MOST_COPIES and (most == ENDLESS or most <= MOST_COPIES):
+                    return self.times(t.a, <uint32_t>fewest, <uint32_t>most)
+        if t.flags & OPEN and low > 0:
+            # A copy that may read nothing, if something holds around it, does not count; such copies are written out.
+            x = self.still(a, 0)
+            if x != NONE:
+                if low > CONDITIONAL_COPIES:
+                    with gil:
+                        raise LimitError(f"more than {CONDITIONAL_COPIES} required copies of a look-ahead that may read nothing")
+                x = self.times(a, 0, high if high == ENDLESS else high - low)
+                for i in range(<int32_t>low):
+                    x = self.join(a, x)
+                return x
+        return self.intern(K_REPEAT, a, 0, low, high, NULL, 0)
+
+    cdef int32_t look(self, Kind kind, int32_t a) except -1 nogil:
+        return NONE if a == NONE else EMPTY if a == self.all else self.intern(kind, a, 0, 0, 0, NULL, 0)
+
+    # -- look-ahead -----------------------------------------------------------------------------------------------------
+    cdef int32_t still(self, int32_t a, int depth) except -1 nogil:
+        """The ways to read nothing in a: NONE, EMPTY or conditions."""
+        cdef Term* t = self.term(a)
+        cdef size_t base
+        cdef int32_t i, x, y
+        if depth > DEEPEST:
+            with gil:
+                raise LimitError(f"look-around nested deeper than {DEEPEST}")
+        if not t.flags & (LOCATED | OPEN):
+            return EMPTY if t.flags & NULLABLE else NONE
+        if t.kind == K_CAT:
+            x = self.still(t.a, depth + 1)
+            if x == NONE:
+                return NONE
+            y = self.still(t.b, depth + 1)
+            return self.join(x, y)
+        if t.kind == K_OR:
+            base = self.items.length
+            for i in range(t.b):
+                x = self.still((<int32_t*>self.cells.at(t.a))[i], depth + 1)
+                push(&self.items, x)
+            return self.either_from(base)
+        if t.kind == K_REPEAT:
+            return EMPTY if t.low == 0 else self.still(t.a, depth + 1)
+        if t.kind == K_AHEAD or t.kind == K_BEHIND:
+            return a
+        return self.both_two(EMPTY, a)
+
+    cdef int32_t moving(self, int32_t a, int depth) except -1 nogil:
+        """The part of a that reads something."""
+        cdef Term* t = self.term(a)
+        cdef size_t base
+        cdef int32_t i, x, y
+        if depth > DEEPEST:
+            with gil:
+                raise LimitError(f"look-around nested deeper than {DEEPEST}")
+        if not t.flags & (LOCATED | OPEN | NULLABLE):
+            return a
+        if t.kind == K_EMPTY or t.kind == K_AHEAD or t.kind == K_BEHIND:
+            return NONE
+        if t.kind == K_CAT:
+            x = self.moving(t.a, depth + 1)
+            x = self.join(x, t.b)
+            y = self.still(t.a, depth + 1)
+            if y != NONE:
+                y = self.join(y, self.moving(t.b, depth + 1))
+            return self.either_two(x, y)
+        if t.kind == K_OR:
+            base = self.items.length
+            for i in range(t.b):
+                x = self.moving((<int32_t*>self.cells.at(t.a))[i], depth + 1)
+                push(&self.items, x)
+            return self.either_from(base)
+        if t.kind == K_REPEAT:
+            if self.still(t.a, depth + 1) == NONE:
+                if t.low > 0:
+                    return a
+                x = self.times(t.a, 0, t.high if t.high == ENDLESS else t.high - 1)
+                return self.join(t.a, x)
+            x = self.times(t.a, 0 if t.low < 2 else t.low - 1, t.high if t.high == ENDLESS else t.high - 1)
+            y = self.moving(t.a, depth + 1)
+            x = self.join(y, x)
+            if t.low > 1:       # copies before the first that reads something
+                y = self.join(self.still(t.a, depth + 1), y)
+                y = self.join(y, self.times(t.a, 0, t.high if t.high == ENDLESS else t.high - 2))
+                x = self.either_two(x, y)
+            return x
+        return self.both_two(a, self.join(self.any, self.all))
+
+    cdef int32_t unfold(self, int32_t a, int32_t rest, int depth) except -1 nogil:
+        """a, then rest, which is all that follows, without a look-ahead in its head."""
+        cdef Term* t = self.term(a)
+        cdef size_t base
+        cdef int32_t i, x, y
+        if depth > DEEPEST:
+            with gil:
+                raise LimitError(f"look-around nested deeper than {DEEPEST}")
+        if not t.flags & OPEN:
+            return self.join(a, rest)
+        if t.kind == K_AHEAD:
+            return self.both_two(t.a, rest)
+        if t.kind == K_CAT:
+            return self.unfold(t.a, self.join(t.b, rest), depth + 1)
+        if t.kind == K_OR:
+            base = self.items.length
+            for i in range(t.b):
+                x = self.unfold((<int32_t*>self.cells.at(t.a))[i], rest, depth + 1)
+                push(&self.items, x)
+            return self.either_from(base)
+        # K_REPEAT. An optional copy that reads nothing adds nothing; a required one always reads (see `times`).
+        x = self.times(t.a, 0 if t.low == 0 else t.low - 1, t.high if t.high == ENDLESS else t.high - 1)
+        y = self.moving(t.a, depth + 1)
+        y = self.unfold(y, self.join(x, rest), depth + 1)
+        return self.either_two(rest, y) if t.low == 0 else y
+
+    # -- derivatives ----------------------------------------------------------------------------------------------------
+    cdef int derive(self, int32_t id) except -1 nogil:
+        """See to it that the term has its edges; children first, on a stack of our own."""
+        cdef size_t base = self.work.length
+        cdef int32_t task
+        if self.term(id).edge_count >= 0:
+            return 0
+        push(&self.work, id)
+        while self.work.length > base:
+            task = self.work.data[self.work.length - 1]
+            if self.want(task):
+                continue
+            self.work.length -= 1
+            if task >= 0:
+                if self.term(task).edge_count < 0:
+                    self.make_edges(task)
+            elif self.term(~task).shift_count < 0:
+                self.make_shifts(~task)
+        return 0
+
+    cdef bint request(self, int32_t id, bint shifts) except -1 nogil:
+        """Put a missing list on the stack; was it missing?"""
+        cdef Term* t = self.term(id)
+        if shifts:
+            if not t.flags & LOCATED or t.shift_count >= 0:
+                return False
+            push(&self.work, ~id)
+        else:
+            if t.edge_count >= 0:
+                return False
+            push(&self.work, id)
+        return True
+
+    cdef int want(self, int32_t task) except -1 nogil:
+        """Request all lists that a list is made of: edges of a term (task = id) or its shifts (task = ~id)."""
+        cdef bint shifts = task < 0
+        cdef Term* t = self.term(~task if shifts else task)
+        cdef Term* head
+        cdef bint more = False
+        cdef int32_t i
+        cdef const int32_t* ids
+        if (t.shift_count if shifts else t.edge_count) >= 0:
+            return False
+        if t.kind == K_OR or t.kind == K_AND:
+            ids = <const int32_t*>self.cells.at(t.a)
+            for i in range(t.b):
+                more |= self.request(ids[i], shifts)
+        elif shifts:
+            if t.kind == K_BEHIND:
+                return self.request(t.a, False)
+            more = self.request(t.a, True)
+            if t.kind == K_CAT:
+                more |= self.request(t.b, True)
+        elif t.kind == K_CAT or t.kind == K_REPEAT:
+            head = self.term(t.a)
+            if head.flags & OPEN:
+                if t.unfolded == 0:
+                    i = self.unfold(t.a, t.b, 0) if t.kind == K_CAT else self.unfold(task, EMPTY, 0)
+                    if i == task:
+                        with gil:
+                            raise GrammarError("a look-ahead repeated in this way cannot be decided")
+                    t.unfolded = i
+                return self.request(t.unfolded, False)
+            more = self.request(t.a, False)
+            if t.kind == K_CAT:
+                more |= self.request(t.b, True)
+                if head.flags & NULLABLE:
+                    more |= self.request(t.b, False)
+            elif t.flags & LOCATED:
+                more |= self.request(self.times(t.a, 0 if head.flags & NULLABLE or t.low == 0 else t.low - 1,
+                                                t.high if t.high == ENDLESS else t.high - 1), True)
+        elif t.kind == K_NOT:
+            more = self.request(t.a, False)
+        return more
+
+    cdef Edge* keep(self, int32_t* count) except? NULL nogil:
+        """Move the edges in `found` to where they stay."""
+        cdef int32_t n = <int32_t>self.found.length, handle
+        count[0] = n // WIDTH_EDGE
+        if n == 0:
+            return NULL
+        handle = self.cells.add(n)
+        memcpy(self.cells.at(handle), self.found.data, n * sizeof(int32_t))
+        self.found.length = 0
+        return <Edge*>self.cells.at(handle)
+
+    cdef int emit(self, uint32_t first, uint32_t last, int32_t next, bint none_too) except -1 nogil:
+        """Add an edge behind the others, one to NONE only where it is wanted."""
+        cdef Edge* e
+        if next == NONE and not none_too:
+            return 0
+        if self.found.length:
+            e = <Edge*>(self.found.data + self.found.length) - 1
+            if e.next == next and e.last + 1 == first:
+                e.last = last
+                return 0
+        return push_edge(&self.found, first, last, next)
+
+    cdef int gather(self, const Edge* edges, int32_t n, int32_t source) except -1 nogil:
+        cdef int32_t i
+        cdef Event* e
+        if self.events.length // WIDTH_EVENT + n > MOST_EVENTS:
+            with gil:
+                raise LimitError(f"a state of a regular expression would need more than {MOST_EVENTS:,} edges")
+        reserve(&self.events, <size_t>n * WIDTH_EVENT)
+        e = <Event*>(self.events.data + self.events.length)
+        for i in range(n):
+            e[i].first, e[i].last, e[i].next, e[i].source = edges[i].first, edges[i].last, edges[i].next, source
+        self.events.length += <size_t>n * WIDTH_EVENT
+        return 0
+
+    cdef int sweep(self, const Term* t, bint shift) except -1 nogil:
+        """Cut the alphabet where any of the gathered edges begins or ends; combine the targets of each piece."""
+        cdef size_t n = self.events.length // WIDTH_EVENT, i = 0, k, m
+        cdef Event* e = <Event*>self.events.data
+        cdef uint32_t at = 0, end
+        cdef int32_t next
+        self.active.length = 0
+        if n and e[0].source != e[n - 1].source:
+            qsort(e, n, sizeof(Event), by_first)
+        while i < n or self.active.length:
+            if self.active.length == 0:
+                at = e[i].first
+            while i < n and e[i].first == at:
+                push(&self.active, <int32_t>i)
+                i += 1
+            end = e[i].first - 1 if i < n else self.top
+            for k in range(self.active.length):
+                end = min(end, e[self.active.data[k]].last)
+            next = self.combine(t, shift)
+            self.emit(at, end, next, shift)
+            m = 0
+            for k in range(self.active.length):
+                if e[self.active.data[k]].last > end:
+                    self.active.data[m] = self.active.data[k]
+                    m += 1
+            self.active.length = m
+            at = end + 1
+        return 0
+
+    cdef int32_t combine(self, const Term* t, bint shift) except -1 nogil:
+        """The term behind one piece of the alphabet, from the targets of the active edges."""
+        cdef Event* events = <Event*>self.events.data
+        cdef Event* e
+        cdef size_t k, base
+        cdef int32_t slot[3]
+        cdef int32_t x, i
+        cdef const int32_t* ids
+        if t.kind == K_OR or t.kind == K_AND:
+            if not shift and t.kind == K_AND and self.active.length < <size_t>t.b:
+                return NONE
+            base = self.items.length
+            for k in range(self.active.length):
+                push(&self.items, events[self.active.data[k]].next)
+            if shift:
+                ids = <const int32_t*>self.cells.at(t.a)
+                for i in range(t.b):
+                    if not self.term(ids[i]).flags & LOCATED:
+                        push(&self.items, ids[i])
+            return self.either_from(base) if t.kind == K_OR else self.both_from(base)
+        slot[0] = slot[1] = slot[2] = -1
+        for k in range(self.active.length):
+            e = &events[self.active.data[k]]
+            slot[e.source] = e.next
+        if t.kind == K_CAT:
+            if shift:
+                return self.join(t.a if slot[0] < 0 else slot[0], t.b if slot[1] < 0 else slot[1])
+            x = NONE if slot[0] < 0 else self.join(slot[0], t.b if slot[1] < 0 else slot[1])
+            return x if slot[2] < 0 else self.either_two(x, slot[2])
+        if t.kind == K_REPEAT:
+            if shift:
+                return self.times(slot[0], t.low, t.high)
+            if slot[0] < 0:
+                return NONE
+            if slot[1] < 0:
+                slot[1] = self.times(t.a, 0 if t.low == 0 or self.term(t.a).flags & NULLABLE else t.low - 1,
+                                     t.high if t.high == ENDLESS else t.high - 1)
+            return self.join(slot[0], slot[1])
+        return self.negate(slot[0]) if t.kind == K_NOT else self.look(<Kind>t.kind, slot[0])
+
+    cdef int make_edges(self, int32_t id) except -1 nogil:
+        """All edges of a term whose children have theirs."""
+        cdef Term* t = self.term(id)
+        cdef Term* a
+        cdef Term* b
+        cdef int32_t i, n, rest
+        cdef uint32_t at
+        cdef Edge* e
+        cdef const uint32_t* ranges
+        cdef const int32_t* ids
+        self.found.length = self.events.length = 0
+        if t.unfolded:
+            a = self.term(t.unfolded)
+            t.edges, t.edge_count = a.edges, a.edge_count
+            return 0
+        if t.kind == K_CHARS:
+            ranges = <const uint32_t*>self.cells.at(t.a)
+            for i in range(t.b):
+                push_edge(&self.found, ranges[2 * i], ranges[2 * i + 1], EMPTY)
+        elif t.kind == K_OR or t.kind == K_AND:
+            ids = <const int32_t*>self.cells.at(t.a)
+            for i in range(t.b):
+                a = self.term(ids[i])
+                self.gather(a.edges, a.edge_count, i)
+            self.sweep(t, False)
+        elif t.kind == K_CAT:
+            a, b = self.term(t.a), self.term(t.b)
+            self.gather(a.edges, a.edge_count, 0)
+            if b.flags & LOCATED and a.edge_count:
+                self.gather(b.shifts, b.shift_count, 1)
+            if a.flags & NULLABLE:
+                self.gather(b.edges, b.edge_count, 2)
+            self.sweep(t, False)
+        elif t.kind == K_REPEAT:
+            a = self.term(t.a)
+            self.gather(a.edges, a.edge_count, 0)
+            if t.flags & LOCATED and a.edge_count:
+                rest = self.times(t.a, 0 if a.flags & NULLABLE or t.low == 0 else t.low - 1,
+                                  t.high if t.high == ENDLESS else t.high - 1)
+                b = self.term(rest)
+                self.gather(b.shifts, b.shift_count, 1)
+            self.sweep(t, False)
+        elif t.kind == K_NOT:
+            a = self.term(t.a)
+            at = 0
+            for i in range(a.edge_count):
+                e = &a.edges[i]
+                if at < e.first:
+                    self.fill_all(at, e.first - 1)
+                n = self.negate(e.next)
+                self.emit(e.first, e.last, n, False)
+                at = e.last + 1
+            if at <= self.top:
+                self.fill_all(at, self.top)
+        t.edges = self.keep(&n)
+        t.edge_count = n
+        return 0
+
+    cdef int fill_all(self, uint32_t first, uint32_t last) except -1 nogil:
+        """Edges to "every text" for the symbols of an interval; none for surrogates."""
+        if self.top == 255 or last < 0xD800 or first > 0xDFFF:
+            return self.emit(first, last, self.all, False)
+        if first < 0xD800:
+            self.emit(first, 0xD7FF, self.all, False)
+        if last > 0xDFFF:
+            self.emit(0xE000, last, self.all, False)
+        return 0
+
+    cdef int make_shifts(self, int32_t id) except -1 nogil:
+        """What a term with look-behind is after one more symbol in front of it, for all symbols."""
+        cdef Term* t = self.term(id)
+        cdef Term* a
+        cdef int32_t i, n, x
+        cdef uint32_t at = 0
+        cdef const int32_t* ids
+        self.found.length = self.events.length = 0
+        if t.kind == K_BEHIND:
+            a = self.term(t.a)
+            for i in range(a.edge_count):
+                if at < a.edges[i].first:
+                    self.emit(at, a.edges[i].first - 1, NONE, True)
+                x = self.look(K_BEHIND, a.edges[i].next)
+                self.emit(a.edges[i].first, a.edges[i].last, x, True)
+                at = a.edges[i].last + 1
+            if at <= self.top:
+                self.emit(at, self.top, NONE, True)
+        else:
+            if t.kind == K_OR or t.kind == K_AND:
+                ids = <const int32_t*>self.cells.at(t.a)
+                for i in range(t.b):
+                    a = self.term(ids[i])
+                    if a.flags & LOCATED:
+                        self.gather(a.shifts, a.shift_count, i)
+            else:
+                a = self.term(t.a)
+                if a.flags & LOCATED:
+                    self.gather(a.shifts, a.shift_count, 0)
+                if t.kind == K_CAT:
+                    a = self.term(t.b)
+                    if a.flags & LOCATED:
+                        self.gather(a.shifts, a.shift_count, 1)
+            self.sweep(t, True)
+        t.shifts = self.keep(&n)
+        t.shift_count = n
+        return 0
+
+    # -- life -----------------------------------------------------------------------------------------------------------
+    cdef bint live(self, int32_t id) except -1 nogil:
+        """Is the language not empty? Breadth first through the derivatives; both answers are remembered.
+
+        A text that is found makes all terms on the way to it LIVE; if there is none, every term that was met is DEAD.
+        """
+        cdef Term* t = self.term(id)
+        cdef size_t head = 0, spent = 0
+        cdef int32_t i, at
+        cdef Term* u
+        if t.flags & LIVE:
+            return True
+        if id == NONE or t.flags & DEAD:
+            return False
+        self.stamp += 1
+        self.searches += 1
+        self.queue.length = 0
+        push(&self.queue, id)
+        t.seen, t.parent = self.stamp, -1
+        while head < self.queue.length:
+            at = self.queue.data[head]
+            head += 1
+            self.derive(at)
+            t = self.term(at)
+            spent += 1 + t.edge_count
+            self.visited += 1 + t.edge_count
+            if spent > self.fuel:
+                with gil:
+                    raise LimitError(f"it takes more than {self.fuel:,} steps to find out whether any text matches; "
+                                     "simplify the & and ~ or look-around of the expression or raise the limit")
+            for i in range(t.edge_count):
+                u = self.term(t.edges[i].next)
+                if u.flags & LIVE:
+                    while at >= 0:
+                        t = self.term(at)
+                        t.flags |= LIVE
+                        at = t.parent
+                    return True
+                if u.flags & DEAD or u.seen == self.stamp:
+                    continue
+                u.seen, u.parent = self.stamp, at
+                push(&self.queue, t.edges[i].next)
+        for head in range(self.queue.length):
+            self.term(self.queue.data[head]).flags |= DEAD
+        return False
+
+    cdef int32_t find(self, int32_t state, uint32_t symbol) except -1 nogil:
+        """`next` where the row has no final answer."""
+        cdef Term* t = self.term(state)
+        cdef int32_t i, next, low, high, handle
+        cdef uint32_t c
+        self.enter()
+        self.derive(state)
+        if t.row == NULL and t.edge_count > FEW and symbol < self.row_length:
+            handle = self.rows.add(1)
+            for i in range(t.edge_count):
+                next = t.edges[i].next
+                if not self.term(next).flags & LIVE:
+                    next = ~next
+                for c in range(t.edges[i].first, min(t.edges[i].last + 1, self.row_length)):
+                    (<int32_t*>self.rows.at(handle))[c] = next
+            t.row = <int32_t*>self.rows.at(handle)
+        if t.row != NULL and symbol < self.row_length:
+            next = t.row[symbol]
+            if next < 0:
+                next = ~next if self.live(~next) else NONE
+                t.row[symbol] = next
+            return next
+        low, high = 0, t.edge_count
+        while low < high:
+            i = (low + high) // 2
+            if t.edges[i].last < symbol:
+                low = i + 1
+            else:
+                high = i
+        if low == t.edge_count or t.edges[low].first > symbol:
+            return NONE
+        next = t.edges[low].next
+        return next if self.live(next) else NONE
+
+    cdef int32_t edges_at(self, int32_t state, const Edge** out) except -1 nogil:
+        cdef Term* t = self.term(state)
+        cdef int32_t i, n
+        cdef bint dead = False
+        self.enter()
+        self.derive(state)
+        if not t.flags & SETTLED:
+            for i in range(t.edge_count):
+                dead |= not self.live(t.edges[i].next)
+            if dead:
+                self.found.length = 0
+                for i in range(t.edge_count):
+                    if self.live(t.edges[i].next):
+                        push_edge(&self.found, t.edges[i].first, t.edges[i].last, t.edges[i].next)
+                t.edges = self.keep(&n)
+                t.edge_count = n
+            t.flags |= SETTLED
+        out[0] = t.edges
+        return t.edge_count
+
+    cpdef int32_t step(self, int32_t state, uint32_t symbol) except -1 nogil:
+        """The state after one more symbol: 0 exactly where no text of the language goes on so."""
+        self.check(state)
+        return self.next(state, symbol)
+
+    cpdef bint accepts(self, int32_t state) except -1 nogil:
+        """May the text end here?"""
+        self.check(state)
+        return self.term(state).flags & NULLABLE
+
+    cpdef bint alive(self, int32_t state) except -1 nogil:
+        """Is there any text in the language?"""
+        self.check(state)
+        self.enter()
+        return self.live(state)
+
+    # -- for Python -----------------------------------------------------------------------------------------------------
+    def chars(self, ranges not None):
+        """One symbol of any of the ranges.
+
+        Parameters
+        ----------
+        ranges : iterable of (int, int)
+            First and last symbol, both included, in any order; surrogates are left out over "chars".
+
+        Raises
+        ------
+        ValueError
+            A range that is empty or leaves the alphabet.
+        """
+        cdef uint32_t first, last
+        self.enter()
+        for first, last in ranges:
+            if first > last or last > self.top:
+                raise ValueError(f"{first}-{last} is no range of symbols from 0 to {self.top}")
+            push(&self.ranges, <int32_t>first)
+            push(&self.ranges, <int32_t>last)
+        return self.chars_from()
+
+    cdef int take(self, ids) except -1:
+        """Put operands on the empty stack."""
+        cdef int32_t id
+        self.enter()
+        for id in ids:
+            self.check(id)
+            push(&self.items, id)
+        return 0
+
+    def cat(self, ids not None):
+        """The terms one after the other; EMPTY where there are none."""
+        cdef int32_t x = EMPTY
+        self.take(ids)
+        while self.items.length:
+            self.items.length -= 1
+            x = self.join(self.items.data[self.items.length], x)
+        return x
+
+    def either(self, ids not None):
+        """The texts of any of the terms; NONE where there are none."""
+        self.take(ids)
+        return self.either_from(0) if self.items.length else NONE
+
+    def both(self, ids not None):
+        """The texts that all terms share; every text where there are none."""
+        self.take(ids)
+        return self.both_from(0)
+
+    def complement(self, int32_t id):
+        """The texts that are not in the term."""
+        self.check(id)
+        self.enter()
+        return self.negate(id)
+
+    def repeat(self, int32_t id, low, high):
+        """low to high copies of a term; high = None: no upper bound.
+
+        Raises
+        ------
+        ValueError
+            Where 0 <= low <= high does not hold.
+        LimitError
+            A count beyond 2,147,483,646.
+        """
+        self.check(id)
+        self.enter()
+        if low < 0 or high is not None and high < low:
+            raise ValueError(f"no counts: {low} to {high}")
+        if max(low, high or 0) > MOST_COPIES:
+            raise LimitError(f"{max(low, high or 0):,} copies; at most {MOST_COPIES:,} can be counted")
+        return self.times(id, low, ENDLESS if high is None else high)
+
+    def ahead(self, int32_t id):
+        """Reads nothing: what is left of the text, up to its end or that of the operand of both or complement, is in the term.
+
+        ``(?=A)`` is ``ahead(cat([A, all]))`` and ``(?!A)`` is ``ahead(complement(cat([A, all])))``.
+        """
+        self.check(id)
+        self.enter()
+        return self.look(K_AHEAD, id)
+
+    def behind(self, int32_t id):
+        """Reads nothing: all of the text before this place is in the term.
+
+        ``(?<=A)`` is ``behind(cat([all, A]))`` and ``(?<!A)`` is ``behind(complement(cat([all, A])))``.
+
+        Raises
+        ------
+        GrammarError
+            A look-ahead in the term: it would look beyond this place.
+        """
+        self.check(id)
+        self.enter()
+        if self.term(id).flags & OPEN:
+            raise GrammarError("a look-ahead inside of a look-behind is not supported")
+        return self.look(K_BEHIND, id)
+
+    def fan(self, edges not None, bint final=False):
+        """A state of a given automaton: a symbol of an edge and then its term, or the empty text where final.
+
+        Parameters
+        ----------
+        edges : iterable of (int, int, int)
+            First symbol, last symbol, term; ascending and disjoint. The terms are free of look-around.
+        """
+        cdef uint32_t first, last
+        cdef int32_t next
+        cdef Edge* e
+        self.enter()
+        for first, last, next in edges:
+            self.check(next)
+            if first > last or last > self.top or self.found.length and (
+                    <Edge*>(self.found.data + self.found.length) - 1).last >= first:
+                raise ValueError("edges are ascending and disjoint")
+            if self.top == LARGEST and first <= 0xDFFF and last >= 0xD800:
+                raise ValueError("surrogates are in no language")
+            if self.term(next).flags & (LOCATED | OPEN):
+                raise ValueError("no look-around behind the edges of a fan")
+            self.emit(first, last, next, False)
+        return self.fan_from(0, final)
+
+    def words(self, words not None):
+        """The texts of a finite set, as a minimal acyclic automaton.
+
+        Built from the sorted words in one pass (J. Daciuk et al., "Incremental construction of minimal acyclic finite-state
+        automata", Computational Linguistics 2000); hash-consing makes it minimal.
+
+        Parameters
+        ----------
+        words : iterable of str, bytes or sequences of int
+            A str stands for its code points, over "bytes" for its UTF-8. Words with surrogates are in no language.
+        """
+        cdef Vector path, starts
+        cdef size_t shared, depth, n
+        cdef int32_t id = NONE, c
+        cdef Edge* e
+        cdef bytes raw
+        cdef list unique = sorted({self.symbols(word) for word in words} - {None})
+        if not unique:
+            return NONE
+        self.enter()
+        path.data = starts.data = NULL
+        path.length = path.room = starts.length = starts.room = 0
+        try:
+            # starts[2d], starts[2d+1]: where the edges of the node at depth d begin in `found`, and whether a word ends there
+            push(&starts, 0)
+            push(&starts, 0)
+            for word in unique:
+                shared = 0
+                for c in word:
+                    if shared == path.length or path.data[shared] != c:
+                        break
+                    shared += 1
+                while path.length > shared:
+                    self.close(&path, &starts)
+                for c in word[shared:]:
+                    push(&path, c)
+                    push(&starts, <int32_t>self.found.length)
+                    push(&starts, 0)
+                starts.data[starts.length - 1] = True
+            while path.length:
+                self.close(&path, &starts)
+            return self.fan_from(0, starts.data[1])
+        finally:
+            free(path.data)
+            free(starts.data)
+
+    cdef int close(self, Vector* path, Vector* starts) except -1:
+        """Make a term of the deepest open node of a trie, and an edge to it."""
+        cdef int32_t id = self.fan_from(starts.data[starts.length - 2], starts.data[starts.length - 1])
+        cdef uint32_t c = <uint32_t>path.data[path.length - 1]
+        cdef Edge* e
+        path.length -= 1
+        starts.length -= 2
+        if self.found.length > <size_t>starts.data[starts.length - 2]:
+            e = <Edge*>(self.found.data + self.found.length) - 1
+            if e.next == id and e.last + 1 == c:
+                e.last = c
+                return 0
+        return push_edge(&self.found, c, c, id)
+
+    cdef object symbols(self, word):
+        """A word as a tuple of symbols (or bytes); None where it is in no language."""
+        cdef object c
+        if isinstance(word, str):
+            try:
+                encoded = word.encode()
+            except UnicodeEncodeError:      # a surrogate
+                return None
+            word = encoded if self.top == 255 else tuple(map(ord, word))
+        word = tuple(word)
+        for c in word:
+            if not 0 <= c <= self.top:
+                raise ValueError(f"{c} is no symbol from 0 to {self.top}")
+            if self.top == LARGEST and 0xD800 <= c <= 0xDFFF:
+                return None
+        return word
+
+    def edges(self, int32_t state):
+        """All ways to go on: a list of (first symbol, last symbol, next state), ascending, disjoint, none of them dead."""
+        cdef const Edge* e = NULL
+        cdef int32_t i, n
+        self.check(state)
+        n = self.edges_at(state, &e)
+        return [(e[i].first, e[i].last, e[i].next) for i in range(n)]
+
+    def is_empty(self, int32_t id):
+        """Is no text in the language? LimitError where the search takes more than the fuel."""
+        return not self.alive(id)
+
+    def shortest(self, int32_t state):
+        """A shortest text of the language as a list of symbols, of letters and printable ASCII where there is a choice.
+
+        Raises
+        ------
+        ValueError
+            There is no text.
+        LimitError
+            The search takes more than the fuel.
+        """
+        cdef size_t spent = 0
+        self.check(state)
+        if not self.alive(state):
+            raise ValueError("the language is empty")
+        reached, layer = {state: None}, [state]
+        while True:
+            for at in layer:
+                if self.accepts(at):
+                    word = []
+                    while reached[at] is not None:
+                        at, symbol = reached[at]
+                        word.append(symbol)
+                    return word[::-1]
+            following = []
+            for at in layer:
+                edges = self.edges(at)
+                spent += len(edges) + 1
+                if spent > self.fuel:
+                    raise LimitError(f"a shortest text takes more than {self.fuel:,} steps to find")
+                for _, symbol, next in sorted((plainness(first, last), nicest(first, last), next) for first, last, next in edges):
+                    if next not in reached:
+                        reached[next] = at, symbol
+                        following.append(next)
+            layer = following
+
+    def stats(self):
+        """Counters: terms, states with rows, bytes taken from the budget, searches for a text, edges that they looked at."""
+        return {"terms": self.terms.length, "rows": self.rows.length, "bytes": self.budget.used,
+                "searches": self.searches, "visited": self.visited}
+
+    def show(self, int32_t id):
+        """A term as nested tuples, for people and tests: ("cat", ...), ("repeat", term, low, high), ..."""
+        cdef Term* t
+        self.check(id)
+        t = self.term(id)
+        if t.kind == K_NONE or t.kind == K_EMPTY:
+            return ("none" if t.kind == K_NONE else "empty",)
+        if t.kind == K_CHARS:
+            return ("chars", *((first, last) for first, last, _ in self.edges(id)))
+        if t.kind == K_FAN:
+            return ("fan", bool(t.low), *((t.edges[i].first, t.edges[i].last, self.show(t.edges[i].next)) for i in range(t.b)))
+        if t.kind == K_OR or t.kind == K_AND:
+            return ("either" if t.kind == K_OR else "both", *(self.show((<int32_t*>self.cells.at(t.a))[i]) for i in range(t.b)))
+        if t.kind == K_CAT:
+            return ("cat", self.show(t.a), self.show(t.b))
+        if t.kind == K_REPEAT:
+            return ("repeat", self.show(t.a), t.low, None if t.high == ENDLESS else t.high)
+        return ({K_NOT: "complement", K_AHEAD: "ahead", K_BEHIND: "behind"}[t.kind], self.show(t.a))
+
+
+NICE = [(0x61, 0x7A), (0x30, 0x39), (0x41, 0x5A), (0x20, 0x7E)]
+
+
+def nicest(first, last):
+    """The symbol to show of an interval."""
+    for low, high in NICE:
+        if first <= high and last >= low:
+            return max(first, low)
+    return first
+
+
+def plainness(first, last):
+    """Rank of an interval by the nicest symbol in it, 0 = a small letter."""
+    for rank, (low, high) in enumerate(NICE):
+        if first <= high and last >= low:
+            return rank
+    return len(NICE)
