@@ -144,3 +144,139 @@ def test_look_around(seed):
         assert "inside of a look-behind" in str(error)
         return
     agree(r, start, node, 4)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_edges_say_what_step_says(seed):
+    rng = random.Random(5000 + seed)
+    r = Regexes(rng.choice(["bytes", "chars"]))
+    todo, met = [build(r, random_node(rng, 3, 0))], set()
+    while todo and len(met) < 60:
+        state = todo.pop()
+        if state in met:
+            continue
+        met.add(state)
+        edges, probes = r.edges(state), [0, 96, 97, 98, 99, 100, 127, 128, 255]
+        assert all(a <= b and after for a, b, after in edges)
+        assert all(b < a for (_, b, _), (a, _, _) in zip(edges, edges[1:]))
+        probes += [x for a, b, _ in edges for x in (a, b)]
+        for c in probes:
+            expected = next((after for a, b, after in edges if a <= c <= b), 0)
+            assert r.step(state, c) == expected
+        todo += [after for _, _, after in edges]
+
+
+def test_words_are_a_minimal_automaton():
+    rng = random.Random(3)
+    for alphabet in ("bytes", "chars"):
+        words = {"".join(rng.choices("abé\U0001F600", k=rng.randint(0, 7))) for _ in range(400)}
+        r = Regexes(alphabet)
+        start = r.words(words)
+        assert start == r.words(sorted(words, reverse=True))
+        spelt = {w.encode() if alphabet == "bytes" else tuple(map(ord, w)): True for w in words}
+        found, todo = set(), [((), start)]
+        while todo:
+            word, state = todo.pop()
+            if r.accepts(state):
+                found.add(word)
+            for a, b, after in r.edges(state):
+                todo += [((*word, c), after) for c in range(a, b + 1)]
+        assert found == set(map(tuple, spelt))
+        # Minimal: no two states reached have the same right language.
+        languages = {}
+
+        def language(state):
+            if state not in languages:
+                languages[state] = r.accepts(state), tuple((c, language(after)) for a, b, after in r.edges(state) for c in range(a, b + 1))
+            return languages[state]
+        language(start)
+        assert len(set(languages.values())) == len(languages)
+
+
+def test_surrogates_are_in_no_language():
+    r = Regexes("chars")
+    assert [e[:2] for e in r.edges(r.all)] == [(0, 0xD7FF), (0xE000, 0x10FFFF)]
+    assert [e[:2] for e in r.edges(r.complement(r.words(["a"])))][-2:] == [(98, 0xD7FF), (0xE000, 0x10FFFF)]
+    assert r.chars([(0xD800, 0xDFFF)]) == 0 == r.words(["a\ud800"])
+    assert r.chars([(0xD700, 0xE001)]) == r.either([r.chars([(0xD700, 0xD7FF)]), r.chars([(0xE000, 0xE001)])])
+    assert r.step(r.all, 0xDABC) == 0
+
+
+def test_counts_are_never_unrolled():
+    r = Regexes("bytes")
+    ab = r.words([b"ab"])
+    state = r.repeat(ab, 2, 10**9)
+    before = r.stats()["terms"]
+    for _ in range(50):
+        state = r.step(r.step(state, 97), 98)
+    assert r.accepts(state) and r.stats()["terms"] - before < 300
+    dots = r.repeat(r.any, 0, 9000)
+    for _ in range(9000):
+        dots = r.step(dots, 120)
+    assert r.accepts(dots) and r.step(dots, 120) == 0
+
+
+def test_ambiguous_counts_stay_small():
+    r = Regexes("bytes")
+    state = r.repeat(r.words(["a", "aa"]), 500, 1000)
+    for n in range(1, 2001):
+        state = r.step(state, 97)
+        assert r.accepts(state) == (n >= 500)
+    assert r.step(state, 97) == 0 and r.stats()["terms"] < 20_000
+
+
+def test_equal_counts_have_equal_ids():
+    r = Regexes("bytes")
+    a = r.chars([(97, 97)])
+    some = r.repeat(a, 1, None)
+    assert r.repeat(some, 0, None) == r.repeat(r.repeat(a, 0, 1), 0, None) == r.repeat(a, 0, None)
+    assert r.cat([r.repeat(a, 1, 2), r.repeat(a, 3, 5)]) == r.repeat(a, 4, 7)
+    assert r.repeat(r.repeat(a, 0, 9), 0, 9) == r.repeat(a, 0, 81)
+    assert r.repeat(r.repeat(a, 3, 3), 0, 5) != r.repeat(a, 0, 15)
+    assert r.either([r.repeat(a, 2, 4), r.repeat(a, 5, 9)]) == r.repeat(a, 2, 9)
+
+
+def test_life_is_exact_without_a_search_where_terms_are_positive():
+    r = Regexes("bytes")
+    r.step(r.words(["foo", "bar"]), 102)
+    assert r.stats()["searches"] == 0
+    foo = r.cat([r.all, r.words(["foo"]), r.all])
+    assert r.is_empty(r.both([r.cat([r.all, r.words(["foo"])]), r.complement(foo)]))
+    assert not r.is_empty(r.both([foo, r.complement(r.cat([r.all, r.words(["foo"])]))]))
+
+
+def test_limits():
+    small = Regexes("bytes", Budget(100_000, "the test"))
+    with pytest.raises(LimitError, match="the test"):
+        small.words(random.Random(1).randbytes(8) for _ in range(10_000))
+    assert small.words([b"a"]) == small.words([b"a"])       # still of use
+    r = Regexes("chars", fuel=1000)
+    a = r.chars([(97, 97)])
+    with pytest.raises(LimitError, match="1,000 steps"):
+        r.alive(r.both([r.cat([r.repeat(a, 0, None), r.repeat(r.cat([a, r.any]), 5000, 5000)]), r.complement(r.words(["b"]))]))
+    with pytest.raises(LimitError):
+        r.repeat(a, 0, 1 << 40)
+    with pytest.raises(ValueError):
+        r.repeat(a, 3, 2)
+    with pytest.raises(ValueError):
+        r.step(10**6, 97)
+    with pytest.raises(ValueError):
+        r.chars([(5, 4)])
+    with pytest.raises(ValueError):
+        r.shortest(0)
+
+
+def test_deep_terms_need_no_deep_stack():
+    r = Regexes("chars")
+    a, b = r.chars([(97, 97)]), r.chars([(98, 98)])
+    x = a
+    for i in range(20_000):
+        x = r.complement(r.cat([b, x])) if i % 3 else r.either([a, r.cat([r.repeat(x, 0, None), b])])
+    assert r.accepts(r.step(x, 98)) in (True, False)
+
+
+def test_shortest_prefers_readable_text():
+    r = Regexes("chars")
+    assert "".join(map(chr, r.shortest(r.repeat(r.any, 3, 5)))) == "aaa"
+    assert r.shortest(r.cat([r.chars([(0, 47)]), r.chars([(0x80, 0x90), (60, 70)])])) == [32, 65]
+    assert r.shortest(1) == []

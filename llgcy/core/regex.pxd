@@ -22,7 +22,7 @@ cdef enum Kind:
     K_CAT                   # a, then b; a is no K_CAT
     K_OR                    # payload: b >= 2 ids, ascending, no K_OR among them
     K_AND                   # payload: b >= 2 ids, ascending, no K_AND among them
-    K_NOT                   # the texts that are not in a; a is no K_NOT
+    K_NOT                   # the texts that are not in a; ~~x stands only where x is OPEN, which it closes
     K_REPEAT                # low to high copies of a; never {1,1}, and {0,1} is a K_OR with EMPTY
     K_AHEAD                 # reads nothing; what is left of the text (or of the operand of & or ~ it is in) is in a
     K_BEHIND                # reads nothing; the text before this place was in a, as a stood at the start of the text
@@ -149,4 +149,5 @@ cdef class Regexes:
     cdef int32_t find(self, int32_t state, uint32_t symbol) except -1 nogil
     cdef int take(self, ids) except -1
     cdef int close(self, Vector* path, Vector* starts) except -1
+    cdef int32_t symbol_at(self, const uint8_t* raw, Py_ssize_t i) noexcept nogil
     cdef object symbols(self, word)

@@ -565,8 +565,9 @@ cdef class Regexes:
         self.items.length = base
         if n == 0:
             return self.all
-        if n == 1:
-            return self.items.data[base]
+        if n == 1:                          # a look-ahead in it sees no further: ~~x is more than x
+            x = self.items.data[base]
+            return self.negate(self.negate(x)) if self.term(x).flags & OPEN else x
         return self.intern(K_AND, 0, <int32_t>n, 0, 0, self.items.data + base, <int32_t>n)
 
     cdef int32_t both_two(self, int32_t a, int32_t b) except -1 nogil:
@@ -576,12 +577,13 @@ cdef class Regexes:
         return self.both_from(base)
 
     cdef int32_t negate(self, int32_t a) except -1 nogil:
+        cdef Term* t = self.term(a)
         if a == NONE:
             return self.all
         if a == self.all:
             return NONE
-        if self.term(a).kind == K_NOT:
-            return self.term(a).a
+        if t.kind == K_NOT and not self.term(t.a).flags & OPEN:
+            return t.a
         return self.intern(K_NOT, a, 0, 0, 0, NULL, 0)
 
     cdef int32_t join(self, int32_t a, int32_t b) except -1 nogil:
@@ -1311,10 +1313,10 @@ cdef class Regexes:
             A str stands for its code points, over "bytes" for its UTF-8. Words with surrogates are in no language.
         """
         cdef Vector path, starts
-        cdef size_t shared, depth, n
-        cdef int32_t id = NONE, c
-        cdef Edge* e
-        cdef bytes raw
+        cdef const uint8_t* raw
+        cdef Py_ssize_t i, n, shared
+        cdef int32_t c
+        cdef bytes code
         cdef list unique = sorted({self.symbols(word) for word in words} - {None})
         if not unique:
             return NONE
@@ -1326,15 +1328,15 @@ cdef class Regexes:
             push(&starts, 0)
             push(&starts, 0)
             for word in unique:
+                code = word if self.top == 255 else (<str>word).encode("utf-32-le")
+                raw, n = code, len(code) if self.top == 255 else len(code) // 4
                 shared = 0
-                for c in word:
-                    if shared == path.length or path.data[shared] != c:
-                        break
+                while shared < min(n, <Py_ssize_t>path.length) and path.data[shared] == self.symbol_at(raw, shared):
                     shared += 1
-                while path.length > shared:
+                while <Py_ssize_t>path.length > shared:
                     self.close(&path, &starts)
-                for c in word[shared:]:
-                    push(&path, c)
+                for i in range(shared, n):
+                    push(&path, self.symbol_at(raw, i))
                     push(&starts, <int32_t>self.found.length)
                     push(&starts, 0)
                 starts.data[starts.length - 1] = True
@@ -1344,6 +1346,10 @@ cdef class Regexes:
         finally:
             free(path.data)
             free(starts.data)
+
+    cdef int32_t symbol_at(self, const uint8_t* raw, Py_ssize_t i) noexcept nogil:
+        """Symbol i of a word in bytes, or in UTF-32."""
+        return raw[i] if self.top == 255 else raw[4 * i] | raw[4 * i + 1] << 8 | raw[4 * i + 2] << 16
 
     cdef int close(self, Vector* path, Vector* starts) except -1:
         """Make a term of the deepest open node of a trie, and an edge to it."""
@@ -1360,21 +1366,15 @@ cdef class Regexes:
         return push_edge(&self.found, c, c, id)
 
     cdef object symbols(self, word):
-        """A word as a tuple of symbols (or bytes); None where it is in no language."""
-        cdef object c
-        if isinstance(word, str):
+        """A word as bytes, over "chars" as a str; None where it is in no language."""
+        if self.top == 255:
             try:
-                encoded = word.encode()
+                return word.encode() if isinstance(word, str) else bytes(word)
             except UnicodeEncodeError:      # a surrogate
                 return None
-            word = encoded if self.top == 255 else tuple(map(ord, word))
-        word = tuple(word)
-        for c in word:
-            if not 0 <= c <= self.top:
-                raise ValueError(f"{c} is no symbol from 0 to {self.top}")
-            if self.top == LARGEST and 0xD800 <= c <= 0xDFFF:
-                return None
-        return word
+        if not isinstance(word, str):
+            word = "".join(map(chr, word))
+        return word if word.isascii() or not any(0xD800 <= ord(c) <= 0xDFFF for c in word) else None
 
     def edges(self, int32_t state):
         """All ways to go on: a list of (first symbol, last symbol, next state), ascending, disjoint, none of them dead."""
