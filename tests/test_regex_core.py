@@ -246,9 +246,10 @@ def test_life_is_exact_without_a_search_where_terms_are_positive():
 
 
 def test_limits():
+    rng = random.Random(1)
     small = Regexes("bytes", Budget(100_000, "the test"))
     with pytest.raises(LimitError, match="the test"):
-        small.words(random.Random(1).randbytes(8) for _ in range(10_000))
+        small.words(rng.randbytes(8) for _ in range(10_000))
     assert small.words([b"a"]) == small.words([b"a"])       # still of use
     r = Regexes("chars", fuel=1000)
     a = r.chars([(97, 97)])
