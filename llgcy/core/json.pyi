@@ -1,0 +1,16 @@
+from typing import Any, final
+
+from llgcy.core.machine import Machine
+from llgcy.core.number import Numbers
+from llgcy.core.store import Budget
+from llgcy.core.strings import Strings
+
+@final
+class JsonMachine(Machine):
+    automaton: Any
+    strings: Strings
+    numbers: Numbers
+    asked: int
+    def __new__(cls, automaton: Any, budget: Budget, horizon: int, gap: int = 128, surrounded: bool = False) -> JsonMachine: ...
+    def completion(self, state: bytes) -> bytes: ...
+    def stats(self) -> dict[str, int]: ...
