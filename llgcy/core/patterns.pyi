@@ -1,0 +1,13 @@
+from collections.abc import Iterable
+from typing import final
+
+from llgcy.core.regex import Regexes
+from llgcy.core.store import Budget
+
+@final
+class Patterns:
+    regexes: Regexes | None
+    def __new__(cls, regexes: Regexes | None, budget: Budget) -> Patterns: ...
+    def start(self, ids: tuple[int, ...]) -> int: ...
+    def accept(self, bits: int) -> int: ...
+    def goal(self, accepts: Iterable[int]) -> int: ...

@@ -1,0 +1,123 @@
+"""JSON strings and object keys, byte by byte: languages of decoded texts behind the unescape transducer.
+
+A *language* has names (each text with an outcome) and, for all other texts, patterns and windows of lengths. A *view* is a
+language under what may come now: the outcomes that are allowed. A state inside a string is a `Leaf` and a set of used names:
+
+    lang   the view, >= 0
+    d      node in the trie of the language's names; -1: none begins so
+    u      node in the global trie of used names; -1: no name in it begins so, or it does not matter
+    v      joint state of the patterns, 0 where there are none
+    k      characters so far, clipped at the view's horizon (beyond all its bounds)
+    pos    position of the transducer (unescape.pxd), 0: between characters
+
+Writers and steps hold the compiled grammar's lock.
+"""
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from llgcy.core.names cimport NameNode, UsedNames
+from llgcy.core.patterns cimport Patterns
+from llgcy.core.state cimport ALIVE, Leaf
+from llgcy.core.store cimport Arena, Budget, Index
+from llgcy.core.unescape cimport Range
+
+cdef enum:
+    UNKNOWN_SET = -2            # use(): the name was read without growing the trie
+    MANY = 1 << 30              # a count that no number of names reaches
+
+cdef struct Window:             # lengths and where a text of such a length may end
+    int32_t low                 # characters, both included
+    int32_t high                # or NO_BOUND
+    int32_t goal                # of Patterns
+    int32_t number              # of the language's window
+
+cdef struct Language:
+    const NameNode* nodes       # trie of the names, root 0; owner `nodes`
+    const int32_t* outcomes     # by name, in the order of the trie, >= 0; owner `numbers`
+    int32_t names               # how many, >= 0
+    int32_t v                   # start state of the patterns, 0: there are none
+    int32_t windows             # how many; window w decides by (accept, outcome) pairs, see `ends`
+    const int32_t* ends         # windows + 1 places in `outcomes_of`; owner `numbers`
+    const int32_t* outcomes_of  # pairs (accept, outcome), ascending in each window; owner `numbers`
+
+cdef struct View:
+    const NameNode* nodes       # of the language
+    const uint64_t* allowed     # bit i: the i-th name in the order of the trie may come; NULL: none may; owner `bits`
+    const Window* windows       # with an allowed outcome, ascending in length; owner `windows`
+    int32_t count               # of windows; 0: only names
+    int32_t language
+    int32_t names               # of the language
+    int32_t v                   # start state of the patterns
+    int32_t horizon             # k is clipped at it: the largest low or high + 1
+    int32_t others              # handle of the content of `windows`: what is known of lengths is shared by it
+    bint free                   # all texts may come: no names, no patterns, no bounds
+
+cdef struct Count:              # a memo: texts besides the names, from (others, v, k)
+    int32_t others
+    int32_t v
+    int32_t k
+    int32_t known               # at least so many, <= MANY
+    int32_t exact               # 1: not more
+
+cdef struct Verdict:            # a memo: liveness where it took a search
+    Leaf leaf                   # u = -1 where no used name begins so
+    int32_t used
+    int32_t alive
+
+@cython.final
+cdef class Strings:
+    cdef readonly Budget budget
+    cdef readonly Patterns patterns
+    cdef readonly UsedNames used_names
+    cdef Arena languages        # Language
+    cdef Arena views            # View
+    cdef Arena nodes            # NameNode
+    cdef Arena numbers          # int32
+    cdef Arena bits             # uint64
+    cdef Arena windows          # Window
+    cdef Arena counts           # Count
+    cdef Index count_index
+    cdef Arena verdicts         # Verdict
+    cdef Index verdict_index
+    cdef list specs             # by language: (names in the order of the trie, their outcomes, windows, mask of all outcomes)
+    cdef dict view_ids          # (language, mask) -> view
+    cdef dict others_ids        # content of windows -> handle
+    cdef Leaf* stack            # scratch of a search, owned
+    cdef size_t stack_room      # leaves
+
+    # Just behind the opening quote: DEAD or ALIVE.
+    cdef int start(self, int32_t view, int32_t used, Leaf* out) except -1 nogil
+    # At the closing quote: the outcome, > 0; 0: the text is not in the language or used.
+    cdef int32_t outcome(self, const Leaf* end, int32_t used) except -1 nogil
+    # The set with the text that ends here; UNKNOWN_SET. A declared name is never looked up, so it changes nothing.
+    cdef int32_t use(self, int32_t used, const Leaf* end) except -1 nogil
+    # A representative with the same future for the next `horizon` characters, those only begun included (so for a token of
+    # `horizon` bytes). 1: used names may still matter, 0: not.
+    cdef int mask_leaf(self, const Leaf* at, int32_t used, int32_t horizon, Leaf* out) except -1 nogil
+
+    cdef int step_any(self, const Leaf* at, int32_t used, uint8_t byte, bint grow, Leaf* out) except -1 nogil
+    cdef int alive(self, const View* view, int32_t used, const Leaf* at) except -1 nogil
+    cdef int alive_between(self, const View* view, int32_t used, const Leaf* at) except -1 nogil
+    cdef int alive_within(self, const View* view, int32_t used, const Leaf* at) except -1 nogil
+    cdef int64_t others_through(self, const View* view, const Leaf* at, const Range* ranges, int count, int32_t need) except -1 nogil
+    cdef int32_t others(self, const View* view, int32_t v, int32_t k, int32_t need) except -1 nogil
+    cdef bint may_end(self, const View* view, int32_t v, int32_t k) noexcept nogil
+    cdef int search(self, const View* view, int32_t used, const Leaf* at) except -1 nogil
+    cdef int64_t taken(self, const View* view, int32_t used, const Leaf* at, const Range* ranges, int count) except -1 nogil
+    cdef int push(self, size_t* length, int32_t d, int32_t u, int32_t v, int32_t k) except -1 nogil
+
+    cdef int read(self, bytes leaf, Leaf* out) except -1
+    cdef int check_used(self, int used) except -1
+    cdef nearest_name(self, const View* view, const Leaf* at)
+    cdef nearest_other(self, const View* view, int32_t used, const Leaf* at, int64_t limit)
+    cdef int64_t rest_of_others(self, const View* view, int32_t v, int32_t k) except -2
+    cdef list rest_text(self, const View* view, int32_t v, int32_t k, int64_t length)
+
+    # DEAD, ALIVE, or CROSS: this byte is the closing quote and the text is in the language. With `grow` the trie of used names
+    # grows along, where a text besides the names may come. `out` may be `at`.
+    cdef inline int step(self, const Leaf* at, int32_t used, uint8_t byte, bint grow, Leaf* out) except -1 nogil:
+        cdef const View* view = <const View*>self.views.at(at.lang)
+        if view.free and at.pos == 0 and 0x20 <= byte < 0x80 and byte != 0x22 and byte != 0x5C and (at.u < 0 or used == 0 and not grow):
+            out[0] = at[0]
+            out.u = -1
+            return ALIVE
+        return self.step_any(at, used, byte, grow, out)
