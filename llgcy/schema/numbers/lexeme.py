@@ -95,6 +95,30 @@ class NumberLexeme:
         return min((self._parts[k].shortest(inner) for k, inner in state), key=len)
 
 
+    # -------- for caches of states (see llgcy/core/number.pyx)
+    def split(self, state):
+        """``(shape, code, size)``: the state is number `code` of `size` states that differ in residues alone."""
+        shapes, code, size = [], 0, 1
+        for k, inner in state:
+            shape, inner_code, inner_size = self._parts[k].split(inner)
+            shapes.append((k, shape, inner_size))
+            code, size = code * inner_size + inner_code, size * inner_size
+        return tuple(shapes), code, size
+
+    def join(self, shape, code):
+        """The state of a shape and a code: the way back from `split`."""
+        state = []
+        for k, inner, size in reversed(shape):
+            code, inner_code = divmod(code, size)
+            state.append((k, self._parts[k].join(inner, inner_code)))
+        return tuple(reversed(state))
+
+    def loop(self, shape):
+        """``(modulus, zeros)`` if after any digit all states of a shape are alive and in it, the code ``z * modulus + rho`` moving
+        as `residues.append` and `residues.reduce` say; else None."""
+        return self._parts[shape[0][0]].loop(shape[0][1]) if len(shape) == 1 else None
+
+
 @functools.lru_cache(1024)
 def part_of(formula, spelling):
     """The automaton of one formula, shared by all lexemes: ``integer`` and ``number`` are in nearly every schema."""

@@ -67,7 +67,7 @@ class PlainLexeme:
         self._sides = build_sides(tracks, divisors, self._classes, integer_track=W)
         self._blocks = {side.number: Blocks(side, self._classes) for side in self._sides}
         self._runs = {number: blocks.runs() for number, blocks in self._blocks.items()}
-        self._divisors = sorted({m for conditions in self._classes.conditions for c in conditions for m in c.divisors.ms})
+        self._divisors = tuple(sorted({m for conditions in self._classes.conditions for c in conditions for m in c.divisors.ms}))
         self._merged, self._fraction_classes = {}, {}
         self._check_limits()
         #: Whether no number in plain spelling meets the formula.
@@ -126,6 +126,41 @@ class PlainLexeme:
         return min((bytes([byte]) + self.shortest(after) for byte in b"0123456789-"
                     for after in [self.step(state, byte)] if after is not None), key=len)
 
+    # -------- states that differ in residues alone
+    def split(self, state):
+        """See `NumberLexeme.split`."""
+        kind = state[0]
+        if kind == INTEGER:
+            *shape, rho, z = state
+        elif kind in (POINT, FRACTION):
+            *shape, rho, z, f = state
+            shape.append(f)
+        else:
+            return state, 0, 1
+        modulus, zeros = self._moduli(shape)
+        return tuple(shape), z * modulus + rho, modulus * (zeros + 1)
+
+    def join(self, shape, code):
+        """See `NumberLexeme.join`."""
+        if shape[0] not in (INTEGER, POINT, FRACTION):
+            return shape
+        z, rho = divmod(code, self._moduli(shape)[0])
+        return (*shape, rho, z) if shape[0] == INTEGER else (*shape[:-1], rho, z, shape[-1])
+
+    def loop(self, shape):
+        """See `NumberLexeme.loop`."""
+        if shape[0] != INTEGER or len(shape[2]) > 1 or isinstance(shape[2][0][1], tuple):
+            return None
+        modulus, zeros = self._moduli(shape)
+        return None if modulus * (zeros + 1) <= _MERGED_RESIDUES else (modulus, zeros)
+
+    def _moduli(self, shape):
+        """Those of the residues in states of a shape: ``(INTEGER, side, runs)`` or ``(kind, side, piece, f)``."""
+        if shape[0] == INTEGER:
+            return moduli(self._integer_divisors(shape[2])[1], 0)
+        condition = self._fraction_condition(shape[2])
+        return moduli(self._divisors if condition is None else condition.divisors.ms, shape[3])
+
     def _follow(self, state, byte):
         """The state after one more byte that the syntax allows, alive or not."""
         kind = state[0]
@@ -171,19 +206,24 @@ class PlainLexeme:
     # ---------------------------------------------------------------- integer part
     def _integer(self, side, runs, rho, z):
         """The state with these runs after the digits ``rho * 10**z``, in normal form."""
-        conditions, cut = [], False
-        for _, piece in runs:
-            if isinstance(piece, int):
-                conditions += self._classes.conditions[piece]
-            elif len(piece) > 2:
-                conditions += self._classes.conditions[piece[-1]]
-            else:
-                cut = True
-        if cut:
-            return INTEGER, side, runs, *reduce(rho, z, *moduli(tuple(self._divisors), 0))
-        ms = tuple(sorted({m for c in conditions for m in c.divisors.ms}))
+        cut, ms = self._integer_divisors(runs)
         rho, z = reduce(rho, z, *moduli(ms, 0))
-        return INTEGER, 0, runs, *(self._merge(runs, ms, rho, z) if rho or z else (rho, z))
+        if not cut:
+            side = 0
+            if rho or z:
+                rho, z = self._merge(runs, ms, rho, z)
+        return INTEGER, side, runs, rho, z
+
+    def _integer_divisors(self, runs):
+        """Whether a block is cut, and the divisors that matter."""
+        conditions = []
+        for _, piece in runs:
+            if isinstance(piece, tuple):
+                if len(piece) == 2:
+                    return True, self._divisors
+                piece = piece[-1]
+            conditions += self._classes.conditions[piece]
+        return False, tuple(sorted({m for c in conditions for m in c.divisors.ms}))
 
     def _merge(self, runs, ms, rho, z):
         """The first residue with the same future: 307 and 407 become multiples of 100 by the same digits."""
@@ -232,15 +272,23 @@ class PlainLexeme:
     # ---------------------------------------------------------------- fraction
     def _fraction(self, kind, side, piece, rho, z, f):
         """The state after f digits of the fraction, with D = rho * 10**z in units of 10**-f, in normal form."""
-        if isinstance(piece, tuple) and len(piece) == 2:
-            return kind, side, piece, *reduce(rho, z, *moduli(tuple(self._divisors), f)), f
-        condition = self._classes.conditions[piece if isinstance(piece, int) else piece[-1]][R]
+        condition = self._fraction_condition(piece)
+        if condition is None:
+            return kind, side, piece, *reduce(rho, z, *moduli(self._divisors, f)), f
         ms = condition.divisors.ms
         if all(m.e >= -f for m in ms):      # from here on only zeros keep the value, and with others no divisor is left
             here = piece[R] if isinstance(piece, tuple) else meets(condition, rho, z, -f)
             return SETTLED_POINT if kind == POINT else SETTLED, here, bool(condition.mask & 1)
         number = self._fraction_class(condition)
         return (kind, 0, number if isinstance(piece, int) else (False, piece[R], number), *reduce(rho, z, *moduli(ms, f)), f)
+
+    def _fraction_condition(self, piece):
+        """The condition in R of a block's cell; None if it is cut."""
+        if isinstance(piece, tuple):
+            if len(piece) == 2:
+                return None
+            piece = piece[-1]
+        return self._classes.conditions[piece][R]
 
     def _fraction_class(self, condition):
         """The class of cells with this condition in R and nothing in W, which no longer matters."""

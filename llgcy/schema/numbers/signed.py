@@ -75,3 +75,16 @@ class SignedLexeme:
             return b"0" if self._zero else b"1"
         digit = b"0" if state[1] else b"1"
         return b"." + digit if kind in _WHOLE else digit
+
+    # there are no residues
+    def split(self, state):
+        """See `NumberLexeme.split`."""
+        return state, 0, 1
+
+    def join(self, shape, code):
+        """See `NumberLexeme.join`."""
+        return shape
+
+    def loop(self, shape):
+        """See `NumberLexeme.loop`."""
+        return None
