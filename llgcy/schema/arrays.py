@@ -1,0 +1,166 @@
+"""Arrays: what a formula demands of the items.
+
+As for objects, a residual is split into rules, which no item changes (NOT item(i, j, V, 1), the bounds on the number of
+items), and one formula for the rest (counts of ``contains``, alternatives). Positions are clipped where nothing tells them
+apart any more, so that long arrays do not make states.
+"""
+from llgcy.schema.derive import Test
+from llgcy.schema.formula import ANYTHING, FALSE, TRUE
+
+
+class Items:
+    """All that is known about arrays of one schema."""
+
+    def __init__(self, formulas):
+        self.formulas = formulas
+        self.rules = {}                 # ItemRules by parent and units
+        self.split = {}                 # (units that are rules, the rest) by formula
+        self.caps = {}                  # last position that a formula tells from the next, by formula
+
+    def root(self, formula):
+        """Rules and residual of an array formula before any item; None where it is false."""
+        return self.normal(self.rules_of(None, ()), formula, 0)
+
+    def rules_of(self, parent, units):
+        """The rules `parent` (None: none) with more units."""
+        if parent is not None and not units:
+            return parent
+        key = parent and parent.id, units
+        rules = self.rules.get(key)
+        if rules is None:
+            rules = self.rules[key] = ItemRules(self, parent, units, len(self.rules))
+        return rules
+
+    def normal(self, rules, residual, n):
+        """Rules and residual of what a formula became once `n` items are read; None where it is false."""
+        residual = self.settled(residual, n)
+        if residual == FALSE:
+            return None
+        found = self.split.get(residual)
+        if found is None:
+            fs, units, rest = self.formulas, [], []
+            for unit in fs.units(residual):
+                content = fs.nodes[unit >> 1]
+                if content[0] == "size" or content[0] == "item" and unit & 1 and content[4] == 1:
+                    units.append(unit)
+                else:
+                    rest.append(unit)
+            found = self.split[residual] = tuple(units), fs.all_of(rest)
+        return self.rules_of(rules, found[0]), found[1]
+
+    def settled(self, residual, n):
+        """The formula after `n` items, with what the number of items decides."""
+        fs, truths = self.formulas, {}
+        for atom in fs.support(residual):
+            content = fs.nodes[atom]
+            if content[0] == "size":
+                if content[1] <= n:
+                    truths[atom] = TRUE
+            elif content[2] is not None and content[2] - max(content[1], n) < content[4]:
+                truths[atom] = FALSE
+        return fs.assign(residual, truths) if truths else residual
+
+    def tests(self, residual, n):
+        """What a formula asks about the item at position `n`: (formula with the facts that any item shows, tests)."""
+        fs, certain, tests = self.formulas, {}, {}
+        for atom in sorted(fs.support(residual)):
+            content = fs.nodes[atom]
+            if content[0] != "item":
+                continue
+            _, first, end, value, wanted = content
+            if n < first or end is not None and n >= end:
+                continue
+            yes = fs.item(first, end, value, wanted - 1)
+            if value == ANYTHING:
+                certain[atom] = yes
+                continue
+            test = tests.get(value)
+            if test is None:
+                test = tests[value] = Test(value)
+            test.yes[atom] = yes
+            if end is not None and end - (n + 1) < wanted:
+                test.no[atom] = FALSE
+        if certain:
+            residual = fs.assign(residual, certain)
+        return residual, list(tests.values())
+
+    def cap(self, rules, residual):
+        """From this position on, positions are alike."""
+        found = self.caps.get(residual)
+        if found is None:
+            found = 0
+            for atom in self.formulas.support(residual):
+                content = self.formulas.nodes[atom]
+                found = max(found, content[1], content[2] or 0) if content[0] == "item" else max(found, content[1])
+            self.caps[residual] = found
+        return max(found, rules.cap)
+
+
+class ItemRules:
+    """What no item changes.
+
+    Attributes
+    ----------
+    low, high : int, int or None
+        Bounds on the number of items.
+    cuts : tuple of int
+        Positions where the demands change, ascending, the first one 0.
+    cap : int
+        From this position on, nothing changes.
+    """
+
+    __slots__ = ("items", "id", "low", "high", "demands", "cuts", "cap", "made")
+
+    def __init__(self, items, parent, units, id):
+        self.items, self.id = items, id
+        self.low, self.high = (parent.low, parent.high) if parent else (0, None)
+        self.demands = list(parent.demands) if parent else []       # (first, end or None, value formula)
+        nodes = items.formulas.nodes
+        for unit in units:
+            content = nodes[unit >> 1]
+            if content[0] == "item":
+                self.demands.append((content[1], content[2], content[3] ^ 1))
+            elif unit & 1:
+                self.high = content[1] - 1 if self.high is None else min(self.high, content[1] - 1)
+            else:
+                self.low = max(self.low, content[1])
+        cuts = {0}
+        for first, end, _ in self.demands:
+            cuts.add(first)
+            if end is not None:
+                cuts.add(end)
+        self.cuts = tuple(sorted(cuts))
+        self.cap = max(self.cuts[-1], self.low, self.high or 0)
+        self.made = {}                  # demand by the start of its segment
+
+    def segment(self, n):
+        """Where the stretch of equal demands that holds position `n` starts."""
+        cuts, low, high = self.cuts, 0, len(self.cuts)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if cuts[middle] <= n:
+                low = middle
+            else:
+                high = middle
+        return cuts[low]
+
+    def demand(self, n):
+        """The value formula that the item at position `n` must satisfy."""
+        start = self.segment(n)
+        found = self.made.get(start)
+        if found is None:
+            found, both = ANYTHING, self.items.formulas.both
+            for first, end, value in self.demands:
+                if first <= start and (end is None or start < end):
+                    found = both(found, value)
+            self.made[start] = found
+        return found
+
+    def needed(self, n):
+        """Starts of the segments that hold the items which must still come after `n`."""
+        if n < self.low:
+            start = self.segment(n)
+            yield start
+            for cut in self.cuts:
+                if start < cut < self.low:
+                    yield cut

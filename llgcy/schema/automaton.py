@@ -1,0 +1,269 @@
+"""A JSON Schema as an automaton that the JSON machine drives: what may come next, and where it leads.
+
+Values, open objects and open arrays are small ints, made on demand; every answer depends on the ids asked about alone.
+"""
+from typing import Any, NamedTuple, Optional
+
+from llgcy.core.regex import Regexes
+from llgcy.errors import LimitError, UnsatisfiableError
+from llgcy.schema.arrays import Items
+from llgcy.schema.empty import Emptiness
+from llgcy.schema.endings import Endings
+from llgcy.schema.formula import (ARRAY, FALSE, FALSE_LITERAL, NOTHING, NULL, NUMBER, OBJECT, STRING, TRUE_LITERAL, Formulas,
+                                  spellable)
+from llgcy.schema.numbers import NumberLexeme
+from llgcy.schema.objects import Keys
+from llgcy.schema.options import Options
+from llgcy.schema.order import Order
+from llgcy.schema.read import read_json
+from llgcy.schema.resolve import Resolver
+from llgcy.schema.states import Arrays, ObjectKind
+from llgcy.schema.strings import StringSpec, Texts
+from llgcy.schema.translate import Translator
+
+
+class ValueShape(NamedTuple):
+    """What some values, alternatives side by side, may begin with. Index i is the i-th value asked about.
+
+    Attributes
+    ----------
+    null, true, false : tuple of int
+        The alternatives that allow the literal.
+    string : StringSpec or None
+        The strings that any of them allows.
+    string_outcomes : list of tuple of int
+        By outcome of `string`, the alternatives that allow the text.
+    number : NumberLexeme or None
+        Its formula i belongs to ``number_alternatives[i]``.
+    number_alternatives : tuple of int
+    object, array : tuple of (int, int)
+        (id of the open container, alternative).
+    """
+
+    null: tuple
+    true: tuple
+    false: tuple
+    string: Optional[StringSpec]
+    string_outcomes: list
+    number: Optional[NumberLexeme]
+    number_alternatives: tuple
+    object: tuple
+    array: tuple
+
+
+class ObjectShape(NamedTuple):
+    """What may come inside ``{``.
+
+    Attributes
+    ----------
+    keys : StringSpec
+        All keys, with their outcomes; the same for all states of one object.
+    allowed : int
+        Set of the outcomes that may come now: bit o for outcome o.
+    end : tuple of int
+        The alternatives that may end here.
+    extra : int
+        Set of the outcomes that do not determine the name.
+    """
+
+    keys: StringSpec
+    allowed: int
+    end: tuple
+    extra: int
+
+
+class ArrayShape(NamedTuple):
+    """What may come inside ``[``.
+
+    Attributes
+    ----------
+    end : tuple of int
+        The alternatives that may end here.
+    items : tuple of (int, tuple of (int, int))
+        Values that the next item may have, each with (id of the array after it, alternative); empty: no item may follow.
+    """
+
+    end: tuple
+    items: tuple
+
+
+class Automaton:
+    """A schema, compiled as far as its reading goes; the rest is worked out where it is first asked for.
+
+    Parameters
+    ----------
+    schema : dict, bool, str or bytes
+        The schema, or its JSON text.
+    options : Options, optional
+
+    Attributes
+    ----------
+    start : int
+        Id of the whole document's value.
+    regexes : Regexes
+        Over "chars"; the patterns of string specs are its terms.
+    warnings : list of str
+        What the schema says in vain: unknown formats, keywords of other drafts.
+
+    Raises
+    ------
+    GrammarError
+        The schema is malformed, or a reference leads nowhere.
+    UnsupportedKeywordError
+        It has a keyword or format that is not enforced.
+    UnsatisfiableError
+        No value is valid.
+    LimitError
+
+    Examples
+    --------
+    >>> a = Automaton({"type": "array", "items": {"const": 1}, "minItems": 2})
+    >>> a.value_ending(a.start)
+    b'[1,1]'
+    """
+
+    def __init__(self, schema: Any, options: Options = Options()):
+        if isinstance(schema, (str, bytes, bytearray)):
+            schema = read_json(schema)
+        self.options, self.warnings = options, []
+        self.regexes = Regexes("chars")
+        self.texts = Texts(self.regexes)
+        self.formulas = self.texts.formulas = Formulas(self.texts.matches)
+        self.resolver = Resolver(schema, options, self.warnings)
+        translator = Translator(self.resolver, self.formulas, self.texts, options, self.warnings)
+        top = translator.translate(schema)
+        self.patterns = translator.patterns
+        self.lexemes = {}
+        items = Items(self.formulas)
+        self.solver = Emptiness(self.formulas, self.texts, items, self.lexeme)
+        self.order = Order(self._matches) if options.property_order == "schema" else None
+        self.arrays = Arrays(items, self.solver, self.order)
+        self.endings = Endings(self.solver, self.order)
+        self.objects, self.kinds, self.keys, self.specs = [], {}, {}, {}
+        self.values, self.numbers = [], {}
+        value = top if isinstance(top, int) else top.value
+        try:
+            inhabited = self.solver.inhabited(value)
+        except LimitError as e:
+            raise LimitError(e.message, pointer=e.pointer or "") from None
+        if not inhabited:
+            raise UnsatisfiableError("no value is valid by this schema", pointer="")
+        self.start = self._value(value, self.order.place(top) if self.order is not None else None)
+
+    # ------------------------------------------------------------------------------------------------ ids
+    def _matches(self, node, text, name):
+        return self.formulas.holds_text(self.patterns[text], name)
+
+    def lexeme(self, formulas):
+        """The lexeme of some number formulas, in the spelling asked for."""
+        found = self.lexemes.get(formulas)
+        if found is None:
+            tuples = tuple(self.formulas.number_tuple(f) for f in formulas)
+            found = self.lexemes[formulas] = NumberLexeme(tuples, self.options.number_spelling)
+        return found
+
+    def _value(self, v, place):
+        v = self.formulas.aliases.get(v, v)
+        _, _, _, object, array = self.formulas.values[v]
+        if object == FALSE and array == FALSE:
+            place = None
+        key = v, place
+        found = self.numbers.get(key)
+        if found is None:
+            found = self.numbers[key] = len(self.values)
+            self.values.append(key)
+        return found
+
+    def _grouped(self, moves):
+        """Moves (value formula, place, state, alternative) as the shapes give them."""
+        found = {}
+        for v, place, state, i in moves:
+            found.setdefault(self._value(v, place), []).append((state.id, i))
+        return tuple((value, tuple(after)) for value, after in found.items())
+
+    # ------------------------------------------------------------------------------------------------ values
+    def value_shape(self, values):
+        """What the values with these ids may begin with: a `ValueShape`."""
+        fs = self.formulas
+        entries = [self.values[i] for i in values]
+        rows = [fs.values[v] for v, _ in entries]
+        place = entries[0][1]
+        literals = [tuple(i for i, row in enumerate(rows) if row[0] & bit) for bit in (NULL, TRUE_LITERAL, FALSE_LITERAL)]
+        string, outcomes = self._string(tuple(row[STRING] for row in rows))
+        numbers = [(i, row[NUMBER]) for i, row in enumerate(rows) if row[NUMBER] != FALSE and self.solver.some_number(row[NUMBER])]
+        number = self.lexeme(tuple(f for _, f in numbers)) if numbers else None
+        objects, arrays = [], []
+        for i, row in enumerate(rows):
+            if row[OBJECT] != FALSE and self.solver.inhabited(fs.value(object=row[OBJECT])):
+                objects.append((i, row[OBJECT]))
+            if row[ARRAY] != FALSE and self.solver.inhabited(fs.value(array=row[ARRAY])):
+                arrays.append((self.arrays.start(row[ARRAY], entries[i][1]).id, i))
+        if objects:
+            place = next((p for _, p in entries if p is not None), None)
+            kind = self._object_kind(tuple(dict.fromkeys(f for _, f in objects)), place)
+            objects = [(kind.start(f).id, i) for i, f in objects]
+        return ValueShape(*literals, string, outcomes, number, tuple(i for i, _ in numbers), tuple(objects), tuple(arrays))
+
+    def _string(self, formulas):
+        found = self.specs.get(formulas)
+        if found is None:
+            found = self.specs[formulas] = self.texts.spec(formulas) if any(f != FALSE for f in formulas) else (None, [()])
+        return found
+
+    def _object_kind(self, roots, place):
+        key = roots, place
+        found = self.kinds.get(key)
+        if found is None:
+            names = () if place is None else tuple(n for n in self.order.names(place) if spellable(n))
+            keys = self.keys.get((roots, names))
+            if keys is None:
+                keys = self.keys[roots, names] = Keys(self.texts, roots, names, self.solver.quick)
+            found = self.kinds[key] = ObjectKind(keys, place, self.solver, self.objects)
+        return found
+
+    # ------------------------------------------------------------------------------------------------ containers
+    def object_shape(self, objects):
+        """What may come inside ``{`` under these residuals of one object: an `ObjectShape`."""
+        states = [self.objects[i] for i in objects]
+        allowed = 0
+        for state in states:
+            allowed |= state.kind.allowed(state)
+        keys = states[0].kind.keys
+        return ObjectShape(keys.spec, allowed, tuple(i for i, s in enumerate(states) if s.kind.may_end(s)), keys.many)
+
+    def object_step(self, objects, outcome):
+        """After a key with this outcome: ((value id, ((id of the object after the value, alternative), ...)), ...)."""
+        moves, place = [], None
+        for i, id in enumerate(objects):
+            state = self.objects[id]
+            kind = state.kind
+            if kind.allowed(state) >> outcome & 1:
+                if kind.place is not None:
+                    place = self.order.member(kind.place, kind.keys.example(outcome))
+                moves += [(v, place, after, i) for v, after in kind.moves(state, outcome)]
+        return self._grouped(moves)
+
+    def array_shape(self, arrays):
+        """What may come inside ``[`` under these residuals of one array: an `ArrayShape`."""
+        states = [self.arrays.states[i] for i in arrays]
+        moves = []
+        for i, state in enumerate(states):
+            place = self.order.item(state.place, state.n) if state.place is not None else None
+            moves += [(v, place, after, i) for v, after in self.arrays.moves(state)]
+        return ArrayShape(tuple(i for i, s in enumerate(states) if self.arrays.may_end(s)), self._grouped(moves))
+
+    # ------------------------------------------------------------------------------------------------ endings
+    def value_ending(self, value):
+        """A short JSON text of the value, its properties in order."""
+        return self.endings.value(*self.values[value])
+
+    def object_ending(self, object, used=frozenset(), first=True):
+        """What can follow inside ``{`` up to ``}``: `used` are names that may not come again, `first` where none has come."""
+        state = self.objects[object]
+        kind = state.kind
+        return self.endings.members(kind.keys, kind.ending(state), kind.place, used, first)
+
+    def array_ending(self, array, first=True):
+        """What can follow inside ``[`` up to ``]``; `first` where no item has come."""
+        state = self.arrays.states[array]
+        return self.endings.items(self.arrays.ending(state), state.place, state.n, first)

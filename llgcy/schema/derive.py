@@ -1,0 +1,112 @@
+"""The next value of a container: which classes of values the residual tells apart, and what it becomes for each.
+
+A *test* is a value formula V that facts of the residual ask about: they turn true where the value is in V, and where it is
+not, those that ask about this one place only turn false. `Leaves` walks the tree of decisions over the tests, cut where a
+class is empty, where the residual is false and where no test is left to ask. So disjoint constants give a chain, and
+"exactly one" stops at the second hit.
+"""
+from llgcy.errors import LimitError
+from llgcy.schema.formula import FALSE, NOTHING, TRUE
+
+#: Decisions about the value of one name or item.
+DECISIONS = 20_000
+
+
+class Test:
+    """One question about a value.
+
+    Attributes
+    ----------
+    value : int
+        The value formula asked for.
+    yes, no : dict
+        What atoms become, by node number, where the value is in it, and where it is not.
+    """
+
+    __slots__ = ("value", "yes", "no")
+
+    def __init__(self, value):
+        self.value, self.yes, self.no = value, {}, {}
+
+
+class Leaves:
+    """The classes of one value, one at a time.
+
+    Parameters
+    ----------
+    formulas : Formulas
+    residual : int
+        Formula of the container.
+    tests : list of Test
+        With pairwise different value formulas.
+    value : int
+        What is demanded of the value anyhow.
+
+    ``next()`` is a coroutine: it yields value formulas to be told whether they are inhabited, and returns a pair (value
+    formula, residual), or None where there are no more. The value formulas are disjoint and inhabited; several may lead
+    to the same residual. Of two ways the one comes first that can only make more of the residual true, so the first
+    leaf is often one that can be completed.
+    """
+
+    def __init__(self, formulas, residual, tests, value):
+        self.formulas, self.todo, self.steps = formulas, [], 0
+        self.first = residual, tests, value
+
+    def begin(self):
+        """What is forced, at once: tests whose one answer makes the residual false."""
+        fs = self.formulas
+        residual, tests, value = self.first
+        self.first, truths, rest = None, {}, []
+        for test in tests:
+            if fs.assign(residual, test.yes) == FALSE:
+                value = fs.both(value, test.value ^ 1)
+                truths.update(test.no)
+            elif test.no and fs.assign(residual, test.no) == FALSE:
+                value = fs.both(value, test.value)
+                truths.update(test.yes)
+            else:
+                rest.append(test)
+        residual = fs.assign(residual, truths)
+        if residual != FALSE and (yield value):
+            self.todo.append((residual, value, rest))
+
+    def next(self):
+        fs = self.formulas
+        if self.first is not None:
+            yield from self.begin()
+        while self.todo:
+            residual, value, tests = self.todo.pop()
+            self.steps += 1
+            if self.steps > DECISIONS:
+                raise LimitError(f"telling the values of one member or item apart takes more than {DECISIONS} decisions")
+            support = fs.support(residual)
+            tests = [t for t in tests if not support.isdisjoint(t.yes)]
+            if not tests:
+                return value, residual
+            test, tests = tests[0], tests[1:]
+            into, past = fs.assign(residual, test.yes), fs.assign(residual, test.no)
+            inside, outside = fs.both(value, test.value), fs.both(value, test.value ^ 1)
+            ways = []
+            if past != FALSE and (inside == NOTHING or (yield outside)):
+                ways.append((past, value if inside == NOTHING else outside, tests))
+            if into != FALSE and (outside == NOTHING or (yield inside)):
+                ways.append((into, value if outside == NOTHING else inside, tests))
+            if len(ways) == 2 and self.hopeful(residual, test):
+                ways.reverse()
+            self.todo += ways
+        return None
+
+    def hopeful(self, residual, test):
+        """Whether the facts of the test only do harm: each part that holds one holds where all its facts fail."""
+        fs = self.formulas
+        return fs.zero(residual) or all(fs.zero(u) for u in fs.units(residual) if not fs.support(u).isdisjoint(test.yes))
+
+    def all(self):
+        """Coroutine: all leaves, as {residual: value formula}."""
+        groups = {}
+        while True:
+            leaf = yield from self.next()
+            if leaf is None:
+                return groups
+            value, residual = leaf
+            groups.setdefault(residual, []).append(value)

@@ -1,0 +1,473 @@
+"""Whether any value satisfies a value formula: a witness, a proof that there is none, or `LimitError`.
+
+The least fixpoint of the questions, depth first: a question met inside itself counts as "none", and an answer "none" that
+leaned on a question still open is not kept. So ``{required: [a], properties: {a: {$ref: "#"}}}`` is proved empty, and
+recursion through members or items is no difficulty.
+
+Questions are coroutines on one explicit stack, so that depth costs memory, not stack frames. A coroutine yields what it
+wants to know: a value formula (answered True or False), or a tuple (key, method, arguments), answered by what the method
+returns, None for "none". What made an answer positive is kept as a *recipe*. A recipe leans on earlier recipes only, so
+a value can be built from it.
+"""
+from llgcy.errors import LimitError
+from llgcy.schema.derive import Leaves
+from llgcy.schema.formula import ANYTHING, ARRAY, FALSE, NOTHING, NUMBER, OBJECT, STRING, TRUE
+from llgcy.schema.objects import Keys, bits
+
+#: Steps that one question may take.
+FUEL = 200_000
+
+_UNKNOWN = object()
+_NEVER = 1 << 60
+
+
+class Emptiness:
+    """Answers questions about one schema's formulas, and remembers.
+
+    Parameters
+    ----------
+    formulas : Formulas
+    texts : Texts
+    items : Items
+    lexeme : callable
+        ``lexeme((number formula,))``: the `NumberLexeme` in the spelling asked for.
+    """
+
+    def __init__(self, formulas, texts, items, lexeme):
+        self.formulas, self.texts, self.items, self.lexeme = formulas, texts, items, lexeme
+        self.known = {}                 # answer by question
+        self.recipes = {}               # by value formula
+        self.keys = {}                  # Keys without an order, by object formula
+        self.fuel = FUEL
+
+    # ------------------------------------------------------------------------------------------------ the driver
+    def quick(self, v):
+        """Whether a value formula is inhabited where its form shows it, else None."""
+        literals, number, string, object, array = self.formulas.values[v]
+        if literals or number == TRUE or string == TRUE:
+            return True
+        zero = self.formulas.zero
+        if zero(object) or zero(array):
+            return True                 # {} or []
+        return False if v == NOTHING else None
+
+    def inhabited(self, v):
+        """Whether any value satisfies the value formula `v`.
+
+        Raises
+        ------
+        LimitError
+            Neither a witness nor a proof within `FUEL` steps.
+        """
+        answer = self.quick(v)
+        if answer is None:
+            answer = self.known.get(v)
+            if answer is None:
+                answer = self.run(v)
+        return answer
+
+    def burn(self, steps=1):
+        """Counts work."""
+        self.fuel -= steps
+        if self.fuel < 0:
+            raise LimitError(f"whether some value is valid takes more than {FUEL} steps to decide")
+
+    def run(self, question):
+        """The answer to a question, or the value of a coroutine that asks some."""
+        self.fuel = FUEL
+        known = self.known
+        stack, keys, lows, active = [], [], [], {}
+        key, coroutine = self.opened(question)
+        stack.append(coroutine)
+        keys.append(key)
+        lows.append(_NEVER)
+        active[key] = 0
+        send = None
+        while True:
+            try:
+                asked = stack[-1].send(send)
+            except StopIteration as stop:
+                answer, depth = stop.value, len(stack) - 1
+                stack.pop()
+                key, low = keys.pop(), lows.pop()
+                del active[key]
+                positive = answer is not None and answer is not False
+                if positive or low >= depth:
+                    if key is not None:
+                        known[key] = answer
+                elif stack and low < lows[-1]:
+                    lows[-1] = low
+                if not stack:
+                    return answer
+                send = answer
+                continue
+            if asked.__class__ is int:
+                send = self.quick(asked)
+                if send is not None:
+                    continue
+                key, nothing = asked, False
+            else:
+                key, nothing = asked[0], None
+            send = known.get(key, _UNKNOWN)
+            if send is not _UNKNOWN:
+                continue
+            depth = active.get(key)
+            if depth is not None:
+                if depth < lows[-1]:
+                    lows[-1] = depth
+                send = nothing
+                continue
+            self.burn()
+            key, coroutine = self.opened(asked)
+            active[key] = len(stack)
+            stack.append(coroutine)
+            keys.append(key)
+            lows.append(_NEVER)
+            send = None
+
+    def opened(self, question):
+        if question.__class__ is int:
+            return question, self.find(question)
+        if question.__class__ is tuple:
+            key, method, arguments = question
+            return key, method(*arguments)
+        return None, question
+
+    # ------------------------------------------------------------------------------------------------ values
+    def find(self, v):
+        """Coroutine: whether `v` is inhabited; its recipe is kept."""
+        fs = self.formulas
+        literals, number, string, object, array = fs.values[v]
+        recipe = None
+        if number != FALSE and self.some_number(number):
+            recipe = ("number", number)
+        elif literals:
+            recipe = ("literal", literals)
+        elif fs.zero(array):
+            recipe = ("array", ())
+        elif fs.zero(object):
+            recipe = ("object", None, ())
+        elif string != FALSE and self.texts.witness(string) is not None:
+            recipe = ("string", string)
+        else:
+            if array != FALSE:
+                found = yield self.array(array)
+                if found is not None:
+                    recipe = ("array", found)
+            if recipe is None and object != FALSE:
+                found = yield self.object(object)
+                if found is not None:
+                    recipe = ("object", self.keys[object], found)
+        if recipe is None:
+            return False
+        self.recipes[v] = recipe
+        return True
+
+    def recipe(self, v):
+        """How to build a value of `v`, which is inhabited.
+
+        ``("literal", literals)``, ``("number", formula)``, ``("string", formula)``, ``("array", value formulas)``, or
+        ``("object", keys, ((outcome, value formula), ...))``.
+        """
+        if v not in self.recipes:
+            v = self.formulas.aliases.get(v, v)
+        if v not in self.recipes:
+            self.run(v)
+        return self.recipes[v]
+
+    def some_number(self, number):
+        """Whether any number satisfies a number formula, in the spelling asked for."""
+        if number == TRUE:
+            return True
+        key = "number", number
+        if key not in self.known:
+            self.known[key] = not self.lexeme((number,)).empty
+        return self.known[key]
+
+    # ------------------------------------------------------------------------------------------------ objects
+    def object(self, formula):
+        """The question whether an object formula is inhabited."""
+        return ("object", formula), self.find_object, (formula,)
+
+    def find_object(self, formula):
+        """Coroutine: members of an object that satisfies the formula, or None."""
+        keys = self.keys.get(formula)
+        if keys is None:
+            keys = self.keys[formula] = Keys(self.texts, (formula,), (), self.quick)
+        found = keys.root(formula)
+        if found is None:
+            return None
+        return (yield from self.complete(keys, *found, keys.few, 0))
+
+    def complete(self, keys, rules, components, available, count):
+        """Coroutine: members ((outcome, value formula), ...) that finish an object, or None.
+
+        Parameters
+        ----------
+        rules, components
+            The residual, as `Keys.normal` gives it.
+        available : int
+            Set of the names that may still come.
+        count : int
+            Members so far.
+        """
+        if keys.counted(rules, components):
+            residual = components[0] if components else TRUE
+            cap = self.cap(keys, rules, residual)
+            count = min(count, cap)
+            return (yield (("count", keys, rules.id, residual, available, count), self.find_counted,
+                           (keys, rules, residual, available, count)))
+        required, found, touched = rules.required & available, (), 0
+        for component in components:
+            mask = keys.questions(component)[0]
+            touched |= mask
+            mask &= available
+            if self.formulas.zero(component) and not required & mask:
+                continue
+            part = yield self.component(keys, rules, component, mask, len(components) == 1)
+            if part is None:
+                return None
+            found += part
+        rest = required & ~touched
+        for o in bits(rest & ~rules.proved):
+            if not (yield rules.demand(o)):
+                return None
+            rules.proved |= 1 << o      # False would have been final; True always is
+        found += tuple((o, rules.demand(o)) for o in bits(rest))
+        if rules.low:
+            missing = rules.low - count - len(found)
+            if missing > 0:
+                o = next(bits(rules.free & ~touched))
+                found += ((o, rules.demand(o)),) * missing
+        return found
+
+    def component(self, keys, rules, component, available, alone):
+        """The question whether members satisfy one component; names outside of `available` do not come."""
+        if alone:
+            what = rules.id
+        else:       # other components change the rules too, but not what is demanded here
+            demands = [rules.demand(o) for o in bits(keys.questions(component)[0] & (available | keys.many))]
+            what = rules.required & available, *demands
+        return ("component", keys, what, component, available), self.find_component, (keys, rules, component, available)
+
+    def find_component(self, keys, rules, component, available):
+        """Coroutine: decides name after name, those that are required and those with most questions first; then classes."""
+        fs = self.formulas
+        required = rules.required & available
+        if not required and fs.zero(component):
+            return ()
+        asked = keys.questions(component)[1]
+        names = [o for o in asked if available >> o & 1]
+        if names:
+            o = min(names, key=lambda o: (not required >> o & 1, -len(asked[o]), o))
+            bit = 1 << o
+            if not required & bit:
+                found = yield from self.onward(keys, rules, keys.without(component, bit), available & ~bit)
+                if found is not None:
+                    return found
+            residual, tests = keys.tests(component, o)
+            leaves = Leaves(fs, residual, tests, rules.demand(o))
+            while True:
+                leaf = yield from leaves.next()
+                if leaf is None:
+                    return None
+                self.burn()
+                found = yield from self.onward(keys, rules, leaf[1], available & ~bit)
+                if found is not None:
+                    return ((o, leaf[0]), *found)
+        for o in asked:
+            if not keys.many >> o & 1:
+                continue
+            residual, tests = keys.tests(component, o)
+            leaves = Leaves(fs, residual, tests, rules.demand(o))
+            while True:
+                leaf = yield from leaves.next()
+                if leaf is None:
+                    break
+                self.burn()
+                if leaf[1] == component:
+                    continue
+                found = yield from self.onward(keys, rules, leaf[1], available)
+                if found is not None:
+                    return ((o, leaf[0]), *found)
+        return None
+
+    def onward(self, keys, rules, residual, available):
+        """Coroutine: `complete` for what a component became."""
+        found = keys.normal(rules, residual)
+        if found is None:
+            return None
+        # whoever completes the whole object adds the members that only the bounds ask for
+        return (yield from self.complete(keys, *found, available, rules.low))
+
+    # where the number of members decides
+    def cap(self, keys, rules, residual):
+        """From this number of members on, numbers are alike."""
+        counts = [self.formulas.nodes[a][1] for a in keys.questions(residual)[2]]
+        return max([rules.low, 0 if rules.high is None else rules.high + 1, *counts])
+
+    def find_counted(self, keys, rules, residual, available, count):
+        """Coroutine: as `complete`, with one component and a count that matters."""
+        fs = self.formulas
+        touched, asked, counts = keys.questions(residual)
+        required = rules.required & available
+        least = count + required.bit_count()
+        if rules.high is not None and least > rules.high:
+            return None
+        if not required & touched:
+            found = yield from self.filled(keys, rules, residual, available, count)
+            if found is not None:
+                return found
+        names = [o for o in asked if available >> o & 1]
+        if names:
+            o = min(names, key=lambda o: (not required >> o & 1, -len(asked[o]), o))
+            bit = 1 << o
+            if not required & bit:
+                found = yield from self.onward_counted(keys, rules, keys.without(residual, bit), available & ~bit, count)
+                if found is not None:
+                    return found
+            outcomes = [o]
+        else:
+            bit = 0
+            outcomes = [o for o in asked if keys.many >> o & 1]
+        if rules.high is not None and count >= rules.high:
+            return None
+        cap = self.cap(keys, rules, residual)
+        for o in outcomes:
+            after, tests = keys.tests(residual, o)
+            after = self.counted_on(keys, after, count + 1)
+            leaves = Leaves(fs, after, tests, rules.demand(o))
+            while True:
+                leaf = yield from leaves.next()
+                if leaf is None:
+                    break
+                self.burn()
+                if not bit and leaf[1] == residual and count >= cap:
+                    continue
+                found = yield from self.onward_counted(keys, rules, leaf[1], available & ~bit, count + 1)
+                if found is not None:
+                    return ((o, leaf[0]), *found)
+        return None
+
+    def counted_on(self, keys, residual, count):
+        """The formula once there are `count` members."""
+        nodes = self.formulas.nodes
+        truths = {a: TRUE for a in keys.questions(residual)[2] if nodes[a][1] <= count}
+        return self.formulas.assign(residual, truths) if truths else residual
+
+    def onward_counted(self, keys, rules, residual, available, count):
+        found = keys.normal(rules, residual)
+        if found is None:
+            return None
+        return (yield from self.complete(keys, *found, available, count))
+
+    def filled(self, keys, rules, residual, available, count):
+        """Coroutine: the object is finished by required names and members that nothing asks about."""
+        fs = self.formulas
+        touched, _, counts = keys.questions(residual)
+        left = fs.assign(residual, {a: FALSE for a in fs.support(residual) if a not in counts})
+        if left == FALSE:
+            return None
+        required = rules.required & available
+        least = count + required.bit_count()
+        goal = None
+        for n in sorted({max(least, rules.low), *[fs.nodes[a][1] for a in counts]}):
+            if n < max(least, rules.low) or rules.high is not None and n > rules.high:
+                continue
+            if fs.zero(fs.assign(left, {a: TRUE for a in counts if fs.nodes[a][1] <= n})):
+                goal = n
+                break
+        if goal is None:
+            return None
+        found = []
+        for o in bits(required):
+            if not (yield rules.demand(o)):
+                return None
+            found.append((o, rules.demand(o)))
+        missing = goal - least
+        for o in bits((available | keys.many) & ~required & ~touched):
+            if missing <= 0:
+                break
+            demand = rules.demand(o)
+            if demand == ANYTHING or (yield demand):
+                copies = missing if keys.many >> o & 1 else 1
+                found += [(o, demand)] * copies
+                missing -= copies
+        return tuple(found) if missing <= 0 else None
+
+    # ------------------------------------------------------------------------------------------------ arrays
+    def array(self, formula):
+        """The question whether an array formula is inhabited."""
+        return ("array", formula), self.find_array, (formula,)
+
+    def find_array(self, formula):
+        """Coroutine: value formulas of the items of an array that satisfies the formula, or None."""
+        found = self.items.root(formula)
+        if found is None:
+            return None
+        return (yield from self.complete_items(*found, 0))
+
+    def complete_items(self, rules, residual, n):
+        """Coroutine: items that finish an array of which `n` are read, or None.
+
+        The items are value formulas, or pairs (value formula, how many).
+        """
+        if residual == TRUE:
+            return (yield from self.plain_items(rules, n))
+        return (yield (("items", rules.id, residual, n), self.find_items, (rules, residual, n)))
+
+    def plain_items(self, rules, n):
+        """Coroutine: the items that bounds ask for."""
+        if rules.high is not None and max(n, rules.low) > rules.high:
+            return None
+        found = []
+        starts = list(rules.needed(n))
+        for start, end in zip(starts, [*starts[1:], rules.low]):
+            demand = rules.demand(start)
+            if not (yield demand):
+                return None
+            found.append((demand, end - max(start, n)))
+        return tuple(found)
+
+    def find_items(self, rules, residual, n):
+        """Coroutine: breadth first over (residual, position), so the shortest array comes first."""
+        fs, items = self.formulas, self.items
+        start = rules, residual, n
+        seen, queue = {(rules.id, residual, n)}, [(start, None)]
+        for (rules, residual, n), path in queue:        # grows on the way
+            self.burn()
+            if residual == TRUE or fs.zero(residual) and n >= rules.low:
+                rest = yield from self.plain_items(rules, n)
+                if rest is not None:
+                    return (*unwound(path), *rest)
+                if residual == TRUE:
+                    continue
+            if rules.high is not None and n >= rules.high:
+                continue
+            after, tests = items.tests(residual, n)
+            leaves = Leaves(fs, items.settled(after, n + 1), tests, rules.demand(n))
+            while True:
+                leaf = yield from leaves.next()
+                if leaf is None:
+                    break
+                value, left = leaf
+                found = items.normal(rules, left, n + 1)
+                if found is None:
+                    continue
+                after_rules, left = found
+                m = min(n + 1, items.cap(after_rules, left))
+                key = after_rules.id, left, m
+                if key not in seen:
+                    seen.add(key)
+                    queue.append(((after_rules, left, m), (path, value)))
+        return None
+
+
+def unwound(path):
+    """The values on a path ((..., value), value), first one first, each once."""
+    found = []
+    while path is not None:
+        path, value = path
+        found.append((value, 1))
+    found.reverse()
+    return tuple(found)

@@ -1,0 +1,96 @@
+"""Short JSON texts that finish what is open."""
+import json
+
+from llgcy.errors import LimitError
+from llgcy.schema.formula import NULL, TRUE_LITERAL
+
+#: Bytes of one ending.
+LENGTH = 1 << 24
+
+
+class Endings:
+    """Builds texts from the recipes of `Emptiness`, without recursion.
+
+    Parameters
+    ----------
+    solver : Emptiness
+    order : Order or None
+    """
+
+    def __init__(self, solver, order):
+        self.solver, self.order = solver, order
+
+    def value(self, v, place):
+        """A short text of the value formula `v`, which is inhabited, with its properties in order."""
+        return self.written([(v, place)])
+
+    def members(self, keys, members, place, used, first):
+        """What comes inside ``{``: members ((outcome, value formula), ...) in this order, and ``}``."""
+        return self.written([*self.object_pieces(keys, members, place, used, first), b"}"])
+
+    def items(self, items, place, n, first):
+        """What comes inside ``[``: items ((value formula, how many), ...) from position `n` on, and ``]``."""
+        return self.written([*self.array_pieces(items, place, n, first), b"]"])
+
+    def written(self, pieces):
+        """The text of pieces: bytes, or (value formula, place)."""
+        todo, text, length = pieces[::-1], [], 0
+        while todo:
+            piece = todo.pop()
+            if isinstance(piece, bytes):
+                text.append(piece)
+                length += len(piece)
+                if length > LENGTH:
+                    raise LimitError(f"the shortest ending known is longer than {LENGTH} bytes")
+                continue
+            todo.extend(reversed(self.pieces(*piece)))
+        return b"".join(text)
+
+    def pieces(self, v, place):
+        """One value, one level deep."""
+        recipe = self.solver.recipe(v)
+        what = recipe[0]
+        if what == "literal":
+            return [b"null" if recipe[1] & NULL else b"true" if recipe[1] & TRUE_LITERAL else b"false"]
+        if what == "number":
+            lexeme = self.solver.lexeme((recipe[1],))
+            return [lexeme.shortest(lexeme.start())]
+        if what == "string":
+            return [quoted(self.solver.texts.witness(recipe[1]))]
+        if what == "array":
+            return [b"[", *self.array_pieces(recipe[1], place, 0, True), b"]"]
+        _, keys, members = recipe
+        if members and place is not None:
+            ranks = {name: i for i, name in enumerate(self.order.names(place))}
+            members = sorted(members, key=lambda m: ranks.get(keys.names[m[0] - 1], len(ranks)) if m[0] <= len(keys.names) else len(ranks))
+        return [b"{", *self.object_pieces(keys, members, place, frozenset(), True), b"}"]
+
+    def object_pieces(self, keys, members, place, used, first):
+        pieces, used = [], set(used)
+        for outcome, value in members:
+            name = keys.example(outcome, used)
+            if name is None:
+                raise LimitError("a class of keys has no name left, which is not counted beyond 64 names")
+            used.add(name)
+            pieces.append(quoted(name) + b":" if first else b"," + quoted(name) + b":")
+            pieces.append((value, self.order.member(place, name) if place is not None else None))
+            first = False
+        return pieces
+
+    def array_pieces(self, items, place, n, first):
+        pieces = []
+        for value, copies in items:
+            if copies + len(pieces) > LENGTH:
+                raise LimitError(f"the shortest ending known has more than {LENGTH} items")
+            for _ in range(copies):
+                if not first:
+                    pieces.append(b",")
+                pieces.append((value, self.order.item(place, n) if place is not None else None))
+                first = False
+                n += 1
+        return pieces
+
+
+def quoted(text):
+    """A JSON string."""
+    return json.dumps(text, ensure_ascii=False).encode("utf-8")

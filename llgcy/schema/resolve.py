@@ -1,0 +1,269 @@
+"""Schema objects as nodes, and where references lead (RFC 3986 URIs, RFC 6901 pointers, ``$id``, ``$anchor``).
+
+Nothing here looks at the network: a document is the schema given, an entry of ``resources=``, or unknown.
+"""
+from urllib.parse import unquote, urldefrag, urljoin
+
+from llgcy.errors import GrammarError, UnsupportedKeywordError
+from llgcy.schema import vocabulary
+from llgcy.schema.read import escape, read_json
+from llgcy.schema.vocabulary import DEPENDENCIES, ITEMS, KEYWORDS, MAP, SCHEMA, SCHEMAS, UNNAMED
+
+
+class Resource:
+    """A schema with a URI of its own: a document, or a part of one with ``$id``.
+
+    Attributes
+    ----------
+    uri : str
+        Without fragment; "" for a document that has none.
+    root : dict or bool
+    draft : int
+        Number of its draft (`vocabulary.DRAFTS`).
+    pointer : str
+        Where it stands in its document.
+    anchors : dict or None
+        Schema and pointer by plain-name fragment; None until the document is searched.
+    """
+
+    __slots__ = ("uri", "root", "draft", "pointer", "anchors")
+
+    def __init__(self, uri, root, draft, pointer):
+        self.uri, self.root, self.draft, self.pointer, self.anchors = uri, root, draft, pointer, None
+
+
+class Node:
+    """A schema object in its place.
+
+    Attributes
+    ----------
+    schema : dict
+    resource : Resource
+        What references are relative to, and which draft holds.
+    parent, token
+        The node around it and the end of the pointer from there, or None and the whole pointer.
+    sub : dict
+        The schemas inside, by keyword: a node (or the value formula of a boolean schema), a list of them, or a dict.
+    strict, loose : list of Node
+        Nodes whose formula this one's is made of; nodes that it only mentions (schemas of members and items).
+    value : int or None
+        The value formula, once made.
+    handle : int or None
+        A name for the value formula that others use before it is made.
+    """
+
+    __slots__ = ("schema", "resource", "parent", "token", "sub", "strict", "loose", "value", "handle", "depth")
+
+    def __init__(self, schema, resource, parent, token):
+        self.schema, self.resource, self.parent, self.token = schema, resource, parent, token
+        self.sub, self.strict, self.loose, self.value, self.handle, self.depth = {}, [], [], None, None, 0
+
+    @property
+    def pointer(self):
+        """JSON pointer into the document that it stands in."""
+        tokens, node = [], self
+        while node is not None:
+            tokens.append(node.token)
+            node = node.parent
+        return "".join(reversed(tokens))
+
+    @property
+    def draft(self):
+        return self.resource.draft
+
+
+def own_uri(schema, draft):
+    """The ``$id`` of a schema object (``id`` in draft 4), or None."""
+    uri = schema.get("id" if draft == 4 else "$id")
+    if not isinstance(uri, str):
+        return None
+    if UNNAMED < draft <= 7 and "$ref" in schema:      # siblings of $ref mean nothing there
+        return None
+    return uri
+
+
+class Resolver:
+    """All nodes and resources that are reached from one schema.
+
+    Parameters
+    ----------
+    root : dict or bool
+        The schema.
+    options : Options
+    warnings : list of str
+        Where warnings go.
+    """
+
+    def __init__(self, root, options, warnings):
+        self.options, self.warnings = options, warnings
+        self.draft = vocabulary.DRAFTS.get(options.draft, UNNAMED)
+        self.nodes = {}             # Node by id() of its schema object
+        self.resources = {}         # Resource by URI
+        self.searched = set()       # id() of the documents whose identifiers are known
+        self.top = self.document(root, "")
+
+    def document(self, root, uri):
+        """The resource of a whole document."""
+        draft = self.named_draft(root, self.draft, "")
+        own = own_uri(root, draft) if isinstance(root, dict) else None
+        resource = Resource(urldefrag(urljoin(uri, own))[0] if own else uri, root, draft, "")
+        self.resources.setdefault(uri, resource)
+        self.resources.setdefault(resource.uri, resource)
+        return resource
+
+    def named_draft(self, schema, draft, pointer):
+        """The draft that ``$schema`` names, or `draft`."""
+        uri = schema.get("$schema") if isinstance(schema, dict) else None
+        if not isinstance(uri, str):
+            return draft
+        number = vocabulary.draft_of(uri)
+        if number == 3:
+            raise UnsupportedKeywordError("$schema: draft 3 is not supported; write the schema in draft 4 or later",
+                                          pointer=pointer + "/$schema")
+        if number is None:
+            self.warnings.append(f"$schema: {uri!r} is no draft known here, so it is read as {vocabulary.draft_name(draft)}"
+                                 f" (at {pointer}/$schema)")
+        return draft if number is None or number == UNNAMED else number
+
+    def node(self, schema, resource, parent, token):
+        """The node of a schema object that stands at `token` below `parent`."""
+        node = self.nodes.get(id(schema))
+        if node is None:
+            pointer = None
+            if ("$id" in schema or "id" in schema or "$schema" in schema) and schema is not resource.root:
+                pointer = (parent.pointer if parent is not None else "") + token
+                resource = self.embedded(schema, resource, pointer)
+            node = self.nodes[id(schema)] = Node(schema, resource, parent, token)
+        return node
+
+    def embedded(self, schema, resource, pointer):
+        """The resource of a schema object inside `resource`: a new one where it has an identifier."""
+        draft = self.named_draft(schema, resource.draft, pointer)
+        uri = own_uri(schema, draft)
+        if uri is None or uri.startswith("#"):
+            return resource
+        uri = urldefrag(urljoin(resource.uri, uri))[0]
+        known = self.resources.get(uri)
+        if known is not None and known.root is schema:
+            return known
+        inner = Resource(uri, schema, draft, pointer)
+        self.resources.setdefault(uri, inner)
+        return inner
+
+    def target(self, node, reference, keyword="$ref"):
+        """Where a reference leads: (schema, resource, pointer).
+
+        Raises
+        ------
+        GrammarError
+            Nowhere.
+        """
+        where = node.pointer + "/" + keyword
+        if not isinstance(reference, str):
+            raise GrammarError(f"{keyword} must be a string", pointer=where)
+        if reference.startswith("#"):
+            uri, fragment, resource = node.resource.uri, reference[1:], node.resource
+        else:
+            uri, fragment = urldefrag(urljoin(node.resource.uri, reference))
+            resource = node.resource if uri == node.resource.uri else self.find(uri, node)
+        if resource is None:
+            raise GrammarError(f"{keyword}: the document {uri!r} is not known; give it by resources={{{uri!r}: ...}}", pointer=where)
+        fragment = unquote(fragment)
+        if fragment == "":
+            found = resource.root, resource, resource.pointer
+        elif fragment.startswith("/"):
+            found = self.follow(resource, fragment)
+        else:
+            found = self.anchor(resource, fragment)
+        if found is None:
+            raise GrammarError(f"{keyword}: nothing stands at {reference!r}", pointer=where)
+        if not isinstance(found[0], (dict, bool)):
+            raise GrammarError(f"{keyword}: what stands at {reference!r} is no schema", pointer=where)
+        return found
+
+    def find(self, uri, node):
+        """The resource with this URI, or None. Identifiers inside the documents at hand are looked for first."""
+        if uri not in self.resources:
+            for resource in list(self.resources.values()):
+                self.search(resource)
+        if uri not in self.resources:
+            document = self.options.resources.get(uri, self.options.resources.get(uri + "#"))
+            if document is None:
+                return None
+            if isinstance(document, (str, bytes)):
+                document = read_json(document)
+            self.document(document, uri)
+        return self.resources[uri]
+
+    def follow(self, resource, fragment):
+        """The schema at a JSON pointer into a resource, with the resource that it belongs to."""
+        at, pointer, shape = resource.root, resource.pointer, SCHEMA
+        for token in fragment[1:].split("/"):
+            token = token.replace("~1", "/").replace("~0", "~")
+            if isinstance(at, dict) and token in at:
+                at = at[token]
+            elif isinstance(at, (list, tuple)) and token.isdecimal() and token.isascii() and int(token) < len(at):
+                at = at[int(token)]
+            else:
+                return None
+            pointer += "/" + escape(token)
+            shape = shape_inside(shape, token, at)
+            if shape == SCHEMA and isinstance(at, dict) and at is not resource.root:
+                resource = self.embedded(at, resource, pointer)
+        return at, resource, pointer
+
+    def anchor(self, resource, name):
+        """The schema with this plain name in a resource."""
+        self.search(resource)
+        return (resource.anchors or {}).get(name)
+
+    def search(self, resource):
+        """Finds all identifiers in a document, wherever a schema may stand."""
+        if id(resource.root) in self.searched:
+            return
+        todo = [(resource.root, resource, resource.pointer, SCHEMA)]
+        while todo:
+            at, inside, pointer, shape = todo.pop()
+            if shape == SCHEMA and isinstance(at, dict):
+                if at is not inside.root:
+                    inside = self.embedded(at, inside, pointer)
+                if at is inside.root:
+                    if id(at) in self.searched:
+                        continue
+                    self.searched.add(id(at))
+                    inside.anchors = inside.anchors or {}
+                for name in anchors_of(at, inside.draft):
+                    inside.anchors.setdefault(name, (at, inside, pointer))
+            if isinstance(at, dict):
+                for key, value in at.items():
+                    inner = shape_inside(shape, key, value)
+                    if inner is not None:
+                        todo.append((value, inside, pointer + "/" + escape(key), inner))
+            elif isinstance(at, (list, tuple)) and shape == SCHEMAS:
+                todo.extend((value, inside, f"{pointer}/{i}", SCHEMA) for i, value in enumerate(at))
+
+
+def shape_inside(shape, token, value):
+    """How to read what stands at `token` in something of this shape; None where no schema can stand there."""
+    if shape == MAP or shape == SCHEMAS:
+        return SCHEMA
+    if shape == SCHEMA:
+        keyword = KEYWORDS.get(token)
+        if keyword is None:
+            return None
+        if keyword.shape == ITEMS:
+            return SCHEMAS if isinstance(value, (list, tuple)) else SCHEMA
+        if keyword.shape == DEPENDENCIES:
+            return MAP
+        return keyword.shape or None
+    return None
+
+
+def anchors_of(schema, draft):
+    """The plain names that a schema object has in its resource."""
+    for keyword in ("$anchor", "$dynamicAnchor"):
+        if isinstance(schema.get(keyword), str) and (draft == UNNAMED or draft >= 2019):
+            yield schema[keyword]
+    uri = schema.get("id" if draft == 4 else "$id")
+    if isinstance(uri, str) and uri.startswith("#") and len(uri) > 1 and draft < 2019:
+        yield uri[1:]

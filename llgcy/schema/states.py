@@ -1,0 +1,305 @@
+"""States of an open object or array: the residual, and what of the text so far still matters to it.
+
+A state holds the rules and components of `objects` (or `arrays`), the last name with a place in the order, the other names
+used, and the number of members as far as it is told apart. Only states that can be finished are made, and equal ones are
+one, so that few exist: in schema order one for each residual and last name.
+"""
+from llgcy.schema.derive import Leaves
+from llgcy.schema.formula import FALSE, NOTHING, TRUE
+from llgcy.schema.objects import bits
+
+
+class ObjectState:
+    """A residual inside ``{``.
+
+    Attributes
+    ----------
+    rules, components
+        See `objects.Keys.normal`.
+    last : int
+        Outcome of the last name in the order, 0 for none, the number of them all once other names have come.
+    used : int
+        Set of the names without a place in the order that have come.
+    count : int
+        Number of members, clipped.
+    """
+
+    __slots__ = ("kind", "rules", "components", "last", "used", "count", "id", "allowed")
+
+    def __init__(self, kind, rules, components, last, used, count, id):
+        self.kind, self.rules, self.components, self.last, self.used, self.count = kind, rules, components, last, used, count
+        self.id, self.allowed = id, None
+
+
+class ObjectKind:
+    """All states of the objects that begin at one place under the same formulas.
+
+    Parameters
+    ----------
+    keys : Keys
+    place
+        Of `order`; None where no order is declared.
+    solver : Emptiness
+    states : list
+        Of all objects; the position of a state is its id.
+    """
+
+    def __init__(self, keys, place, solver, states):
+        self.keys, self.place, self.solver, self.states = keys, place, solver, states
+        self.made = {}
+        m = keys.ordered
+        self.tail = keys.few & ~((1 << m + 1) - 1)      # names without a place
+
+    def state(self, rules, components, last, used, count):
+        key = rules.id, components, last, used, count
+        found = self.made.get(key)
+        if found is None:
+            found = self.made[key] = ObjectState(self, rules, components, last, used, count, len(self.states))
+            self.states.append(found)
+        return found
+
+    def start(self, formula):
+        """The state after ``{`` of an object formula that is inhabited."""
+        rules, components = self.keys.root(formula)
+        return self.state(rules, components, 0, 0, 0)
+
+    def available(self, last, used):
+        """The names that may still come."""
+        return self.keys.few & ~((1 << last + 1) - 1) & ~used
+
+    # ------------------------------------------------------------------------------------------------ what may come
+    def allowed(self, state):
+        """The set of outcomes that may come now; each of them leaves a state that can be finished."""
+        if state.allowed is None:
+            state.allowed = self.find_allowed(state)
+        return state.allowed
+
+    def find_allowed(self, state):
+        keys, rules = self.keys, state.rules
+        open_names = self.available(state.last, state.used)
+        live = rules.live(self.solver.inhabited)
+        required = rules.required & open_names
+        ordered = open_names & ~self.tail
+        next_required = required & ~self.tail
+        if next_required:               # nothing beyond it before it
+            first = next_required & -next_required
+            allowed = ordered & (2 * first - 1)
+        else:
+            allowed = ordered | open_names & self.tail | keys.many
+        allowed &= live
+        if not state.components:
+            if rules.high is None and (not rules.low or rules.free):
+                return allowed
+            found = 0
+            for o in bits(allowed):
+                if self.enough(rules, o, state.last, state.used, state.count, live):
+                    found |= 1 << o
+            return found
+        found, skipped, group = 0, 0, None
+        for o in bits(allowed):
+            bit = 1 << o
+            skip = self.skipped(state.last, o)
+            touched = 0
+            for c in state.components:
+                touched |= keys.questions(c)[0]
+            if touched & bit or keys.counted(rules, state.components):
+                if self.moves(state, o):
+                    found |= bit
+                continue
+            # all names between two that components ask about have one answer
+            if group is None or skip & touched != skipped:
+                skipped = skip & touched
+                group = self.closed(rules, state.components, skip)
+                group = group is not None and self.finishable(*group, *self.after(state, o))
+            if group:
+                found |= bit
+        return found
+
+    def enough(self, rules, o, last, used, count, live):
+        """Whether bounds on the number of members can be met after outcome `o`, where no component is left."""
+        count += 1
+        open_names = self.available(o if o <= self.keys.ordered else self.keys.ordered, used | 1 << o & self.keys.few)
+        required = (rules.required & open_names).bit_count()
+        if rules.high is not None and count + required > rules.high:
+            return False
+        return count + required >= rules.low or bool(live & self.keys.many) or count + (open_names & live).bit_count() >= rules.low
+
+    def skipped(self, last, o):
+        """The names in the order that outcome `o` leaves behind."""
+        m = self.keys.ordered
+        return (1 << (o if o <= m else m + 1)) - (2 << last) if (o if o <= m else m + 1) > last else 0
+
+    def closed(self, rules, components, names):
+        """Rules and components after some names have been left out; None where false."""
+        keys = self.keys
+        if not names:
+            return rules, components
+        others, changed = [], []
+        for c in components:
+            if keys.questions(c)[0] & names:
+                left = keys.without(c, names)
+                if left != c:
+                    changed.append(left)
+                    continue
+            others.append(c)
+        if not changed:
+            return rules, components
+        return keys.normal(rules, self.solver.formulas.all_of(changed), tuple(others))
+
+    def after(self, state, o):
+        """(last, used, count) after outcome `o`."""
+        m = self.keys.ordered
+        if o <= m:
+            return o, state.used, state.count + 1
+        return m, state.used | 1 << o & self.keys.few, state.count + 1
+
+    def finishable(self, rules, components, last, used, count):
+        """Whether members can follow that finish the object."""
+        solver = self.solver
+        if not components and rules.high is None and (not rules.low or rules.free):
+            return not rules.required & self.available(last, used) & ~rules.live(solver.inhabited)
+        return solver.run(solver.complete(self.keys, rules, components, self.available(last, used), count)) is not None
+
+    # ------------------------------------------------------------------------------------------------ steps
+    def moves(self, state, o):
+        """The alternatives after a member with outcome `o`: [(value formula of its value, state), ...], all of them alive."""
+        keys, solver, fs = self.keys, self.solver, self.solver.formulas
+        found = self.closed(state.rules, state.components, self.skipped(state.last, o))
+        if found is None:
+            return []
+        rules, components = found
+        last, used, count = self.after(state, o)
+        demand = rules.demand(o)
+        others, touched = [], None
+        for c in components:
+            mask, _, counts = keys.questions(c)
+            if mask >> o & 1 or counts:
+                touched = c
+            else:
+                others.append(c)
+        if touched is None:
+            if demand == NOTHING or not solver.inhabited(demand):
+                return []
+            return self.alive([(demand, rules, components)], last, used, count)
+        residual, tests = keys.tests(touched, o)
+        residual = solver.counted_on(keys, residual, count)
+        groups = solver.run(Leaves(fs, residual, tests, demand).all())
+        ways = []
+        for residual, values in groups.items():
+            after = keys.normal(rules, residual, tuple(others))
+            if after is not None:
+                ways.append((fs.union(values), *after))
+        return self.alive(ways, last, used, count)
+
+    def alive(self, ways, last, used, count):
+        """The states of those ways that can be finished. Equal states are one way."""
+        found = {}
+        for value, rules, components in ways:
+            if not self.finishable(rules, components, last, used, count):
+                continue
+            clipped = min(count, self.solver.cap(self.keys, rules, components[0] if components else TRUE))
+            state = self.state(rules, components, last, used, clipped)
+            found.setdefault(state, []).append(value)
+        return [(self.solver.formulas.union(values), state) for state, values in found.items()]
+
+    def may_end(self, state):
+        """Whether ``}`` may come now."""
+        rules = state.rules
+        if rules.required & self.available(state.last, state.used) or state.count < rules.low:
+            return False
+        return all(map(self.solver.formulas.zero, state.components))
+
+    def ending(self, state):
+        """Members that finish the object: ((outcome, value formula), ...) in the order in which they may be written."""
+        available = self.available(state.last, state.used)
+        members = self.solver.run(self.solver.complete(self.keys, state.rules, state.components, available, state.count))
+        return sorted(members, key=lambda member: member[0])
+
+
+class ArrayState:
+    """A residual inside ``[``: rules and residual of `arrays.Items.normal`, the position (clipped), the place."""
+
+    __slots__ = ("rules", "residual", "n", "place", "id")
+
+    def __init__(self, rules, residual, n, place, id):
+        self.rules, self.residual, self.n, self.place, self.id = rules, residual, n, place, id
+
+
+class Arrays:
+    """All states of arrays.
+
+    Parameters
+    ----------
+    items : Items
+    solver : Emptiness
+    order : Order or None
+    """
+
+    def __init__(self, items, solver, order):
+        self.items, self.solver, self.order = items, solver, order
+        self.states, self.made, self.reaches, self.spans = [], {}, {}, {}
+
+    def state(self, rules, residual, n, place):
+        cap = self.items.cap(rules, residual)
+        if place is not None:
+            cap = max(cap, self.span(place))
+        key = rules.id, residual, min(n, cap), place
+        found = self.made.get(key)
+        if found is None:
+            found = self.made[key] = ArrayState(rules, residual, min(n, cap), place, len(self.states))
+            self.states.append(found)
+        return found
+
+    def span(self, place):
+        """From this position on, a place says the same about all items."""
+        found = self.spans.get(place)
+        if found is None:
+            found = self.spans[place] = self.order.reach(place)
+        return found
+
+    def start(self, formula, place):
+        """The state after ``[`` of an array formula that is inhabited."""
+        return self.state(*self.items.root(formula), 0, place)
+
+    def reach(self, rules, n):
+        """The first position from `n` on where no item can stand, or None."""
+        for cut in (rules.segment(n), *[c for c in rules.cuts if c > n]):
+            if not self.solver.inhabited(rules.demand(cut)):
+                return max(cut, n)
+        return None
+
+    def finishable(self, rules, residual, n):
+        """Whether items can follow that finish the array."""
+        if residual == TRUE and n >= rules.low:
+            return rules.high is None or n <= rules.high
+        return self.solver.run(self.solver.complete_items(rules, residual, n)) is not None
+
+    def moves(self, state):
+        """The alternatives for the next item: [(value formula, state), ...], all of them alive; none where nothing may follow."""
+        rules, residual, n, solver = state.rules, state.residual, state.n, self.solver
+        if rules.high is not None and n >= rules.high:
+            return []
+        demand = rules.demand(n)
+        if residual == TRUE:
+            ways = [(demand, rules, residual)] if demand != NOTHING and solver.inhabited(demand) else []
+        else:
+            after, tests = self.items.tests(residual, n)
+            groups = solver.run(Leaves(solver.formulas, self.items.settled(after, n + 1), tests, demand).all())
+            ways = []
+            for left, values in groups.items():
+                found = self.items.normal(rules, left, n + 1)
+                if found is not None:
+                    ways.append((solver.formulas.union(values), *found))
+        found = {}
+        for value, rules, residual in ways:
+            if self.finishable(rules, residual, n + 1):
+                found.setdefault(self.state(rules, residual, n + 1, state.place), []).append(value)
+        return [(solver.formulas.union(values), state) for state, values in found.items()]
+
+    def may_end(self, state):
+        """Whether ``]`` may come now."""
+        return state.n >= state.rules.low and self.solver.formulas.zero(state.residual)
+
+    def ending(self, state):
+        """Items that finish the array: ((value formula, how many), ...)."""
+        return self.solver.run(self.solver.complete_items(state.rules, state.residual, state.n))

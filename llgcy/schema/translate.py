@@ -1,0 +1,622 @@
+"""Schemas to value formulas.
+
+All schema objects that are reached from the root become nodes first, then formulas, inner ones before outer ones. Where schemas
+contain each other, a *handle* stands for the formula that is not made yet. Handles are enough inside atoms (schemas of
+members and items); schemas that apply in place are made first. A cycle of the latter kind alone has a meaning where it is
+positive throughout (the greatest solution, as validators read ``allOf: [{"$ref": "#"}]``); through a complement it has none.
+"""
+from llgcy.errors import GrammarError, LimitError, UnsupportedKeywordError
+from llgcy.schema.exact import ONE, ZERO, Exact
+from llgcy.schema.formats import FORMATS, KNOWN_UNSUPPORTED
+from llgcy.schema.formula import (ANYTHING, ARRAY, FALSE, FALSE_LITERAL, NOTHING, NULL, NUMBER, OBJECT, STRING, TRUE,
+                                  TRUE_LITERAL)
+from llgcy.schema.read import escape, kind_of
+from llgcy.schema.vocabulary import (DEPENDENCIES, ITEMS, KEYWORDS, MAP, SCHEMA, SCHEMAS, UNNAMED, VALUE, draft_name)
+from llgcy.grammar import regex
+
+#: Schemas of one kind in a cycle of references that apply in place.
+CYCLE = 64
+
+_TYPES = {"null": NULL, "boolean": TRUE_LITERAL | FALSE_LITERAL, "number": NUMBER, "integer": NUMBER, "string": STRING,
+          "object": OBJECT, "array": ARRAY}
+_UNSUPPORTED = {
+    "$dynamicRef": "use $ref",
+    "$recursiveRef": "use $ref",
+    "unevaluatedProperties": "use additionalProperties, with all properties in one schema object",
+    "unevaluatedItems": "use items after prefixItems",
+    "uniqueItems": "leave it out, or check the result",
+}
+
+
+class Parts:
+    """The parts of one schema object's formula in the making: conjuncts by kind, and value formulas."""
+
+    __slots__ = ("literals", "conjuncts", "values", "integer")
+
+    def __init__(self):
+        self.literals, self.conjuncts, self.values, self.integer = 7, [None, [], [], [], []], [], False
+
+
+class Translator:
+    """Makes the value formulas of all schemas that are reached from a root.
+
+    Parameters
+    ----------
+    resolver : Resolver
+    formulas : Formulas
+    texts : Texts
+    options : Options
+    warnings : list of str
+    """
+
+    def __init__(self, resolver, formulas, texts, options, warnings):
+        self.resolver, self.formulas, self.texts, self.options, self.warnings = resolver, formulas, texts, options, warnings
+        self.preorder, self.references = [], False
+        self.patterns = {}              # string formula by pattern text
+        self.formats = {}               # string formula by name of the format
+        self.keys = {}                  # string formula by name of a property
+
+    def translate(self, root):
+        """The value formula of a schema, or the node with it: what `Node.sub` would hold.
+
+        Raises
+        ------
+        GrammarError
+            A keyword with a value that it cannot have, a reference that leads nowhere, a cycle without meaning.
+        UnsupportedKeywordError, LimitError
+        """
+        top = self.enter(root, self.resolver.top, None, "")
+        if top.__class__ is int:
+            return top
+        self.read_all([top])
+        if self.references:
+            for component in components(self.preorder):
+                self.make_component(component)
+        else:
+            for node in reversed(self.preorder):
+                node.value = self.make(node)
+        return top
+
+    # ------------------------------------------------------------------------------------------------ schemas to nodes
+    def enter(self, schema, resource, parent, token):
+        """The node of a schema, or the value formula of a boolean one."""
+        if schema is True:
+            return ANYTHING
+        if schema is False:
+            return NOTHING
+        if not isinstance(schema, dict):
+            pointer = (parent.pointer if parent is not None else "") + token
+            raise GrammarError(f"a schema is an object or a boolean, not {shown(schema)}", pointer=pointer)
+        return self.resolver.node(schema, resource, parent, token)
+
+    def read_all(self, todo):
+        """Finds the schemas inside of nodes, and inside of those, in depth-first preorder."""
+        seen = set()
+        while todo:
+            node = todo.pop()
+            if node in seen:
+                self.references = True      # one Python object in two places does what a reference does
+                continue
+            seen.add(node)
+            self.preorder.append(node)
+            inner = self.read(node)
+            inner.reverse()
+            todo.extend(inner)
+
+    def read(self, node):
+        """Fills in `sub`, `strict` and `loose` of a node. Returns the nodes inside."""
+        schema, draft, inner = node.schema, node.resource.draft, []
+        ignored = UNNAMED < draft <= 7 and "$ref" in schema
+        for word, value in schema.items():
+            keyword = KEYWORDS.get(word)
+            if keyword is None or word == "$defs" or word == "definitions":
+                continue
+            if not keyword.in_draft(draft):
+                self.warnings.append(f"{word}: no keyword of {draft_name(draft)}, so it says nothing (at {node.pointer}/{word})")
+                continue
+            if ignored and word != "$ref":
+                self.warnings.append(f"{word}: beside $ref it says nothing in {draft_name(draft)} (at {node.pointer}/{word})")
+                continue
+            if word in _UNSUPPORTED:
+                if value is (word != "uniqueItems") or value == {}:
+                    continue            # says nothing
+                raise UnsupportedKeywordError(f"{word} is not supported yet; {_UNSUPPORTED[word]}",
+                                              pointer=f"{node.pointer}/{word}")
+            if word == "$ref":
+                self.references = True
+                target, resource, pointer = self.resolver.target(node, value)
+                child = self.enter(target, resource, None, pointer)
+                node.sub[word] = child
+                if child.__class__ is not int:
+                    node.strict.append(child)
+                    inner.append(child)
+                continue
+            shape = keyword.shape
+            if shape == VALUE:
+                node.sub[word] = value
+                continue
+            if shape == ITEMS:
+                shape = SCHEMAS if isinstance(value, (list, tuple)) else SCHEMA
+                if shape == SCHEMAS and draft == 2020:
+                    raise GrammarError("items: a list of schemas is called prefixItems in draft 2020-12", pointer=f"{node.pointer}/items")
+            found = []
+            if shape == SCHEMA:
+                child = self.enter(value, node.resource, node, "/" + word)
+                node.sub[word] = child
+                found.append(child)
+            elif shape == SCHEMAS:
+                if not isinstance(value, (list, tuple)):
+                    raise GrammarError(f"{word} must be a list of schemas", pointer=f"{node.pointer}/{word}")
+                found = [self.enter(x, node.resource, node, f"/{word}/{i}") for i, x in enumerate(value)]
+                node.sub[word] = found
+            else:
+                if not isinstance(value, dict):
+                    raise GrammarError(f"{word} must be an object", pointer=f"{node.pointer}/{word}")
+                sub = node.sub[word] = {}
+                for name, x in value.items():
+                    if not isinstance(name, str):
+                        raise GrammarError(f"{word}: a name must be a string, not {shown(name)}", pointer=f"{node.pointer}/{word}")
+                    if shape == DEPENDENCIES and not isinstance(x, (dict, bool)):
+                        sub[name] = [x] if isinstance(x, str) else x
+                        continue
+                    child = sub[name] = self.enter(x, node.resource, node, f"/{word}/{escape(name)}")
+                    found.append(child)
+            edges = node.strict if keyword.in_place or word == "propertyNames" else node.loose
+            for child in found:
+                if child.__class__ is not int:
+                    edges.append(child)
+                    inner.append(child)
+        return inner
+
+    # ------------------------------------------------------------------------------------------------ nodes to formulas
+    def make_component(self, component):
+        """The formulas of nodes that contain each other (or of one node)."""
+        if len(component) == 1:
+            node = component[0]
+            if node in node.strict:
+                self.make_cycle([node])
+            else:
+                node.value = self.make(node)
+        else:
+            inside = set(component)
+            for part in components(component, lambda node: [n for n in node.strict if n in inside]):
+                if len(part) == 1 and part[0] not in part[0].strict:
+                    part[0].value = self.make(part[0])
+                else:
+                    self.make_cycle(part)
+        for node in component:
+            if node.handle is not None:
+                self.formulas.define(node.handle, node.value)
+
+    def make_cycle(self, nodes):
+        """Nodes that apply each other in place: from "everything" down until nothing changes."""
+        inside = set(nodes)
+        for node in nodes:
+            for child in complemented(node):
+                if child in inside:
+                    raise GrammarError("the schema applies itself in place, through a complement (not, if, oneOf, propertyNames), "
+                                       "which has no meaning", pointer=node.pointer)
+        if len(nodes) > CYCLE:
+            raise LimitError(f"{len(nodes)} schemas apply each other in a cycle; the limit is {CYCLE}", pointer=nodes[0].pointer)
+        for node in nodes:
+            node.value = ANYTHING
+        # each part grows with each other part, so as many rounds as nodes settle all
+        for _ in range(len(nodes) + 1):
+            made = [self.make(node) for node in nodes]
+            if made == [node.value for node in nodes]:
+                break
+            for node, value in zip(nodes, made):
+                node.value = value
+
+    def of(self, child):
+        """The value formula of what `sub` holds for a schema."""
+        if child.__class__ is int:
+            return child
+        if child.value is not None:
+            return child.value
+        if child.handle is None:
+            child.handle = self.formulas.reserve()
+        return child.handle
+
+    def make(self, node):
+        """The value formula of a node."""
+        fs, parts = self.formulas, Parts()
+        try:
+            for word, value in node.sub.items():
+                handler = _HANDLERS.get(word)
+                if handler is not None:
+                    handler(self, node, value, parts)
+            kinds = [None, TRUE, TRUE, TRUE, TRUE]
+            if "type" in node.sub:
+                kinds, parts.literals = self.kinds(node, parts)
+            made = [fs.all_of([kinds[k], *parts.conjuncts[k]]) if kinds[k] != FALSE and parts.conjuncts[k] else kinds[k]
+                    for k in (NUMBER, STRING, OBJECT, ARRAY)]
+            made = fs.value(parts.literals, *made)
+            for value in parts.values:
+                made = fs.both(made, value)
+        except LimitError as e:
+            if e.pointer is None:
+                raise LimitError(e.message, pointer=node.pointer) from None
+            raise
+        return made
+
+    # -- any kind
+    def kinds(self, node, parts):
+        """What ``type`` says: (formulas by kind, literals)."""
+        types = node.sub["type"]
+        types = [types] if isinstance(types, str) else types
+        if not isinstance(types, (list, tuple)):
+            raise GrammarError("type must be a string or a list of strings", pointer=node.pointer + "/type")
+        literals, kinds = 0, [None, FALSE, FALSE, FALSE, FALSE]
+        for t in types:
+            where = _TYPES.get(t) if isinstance(t, str) else None
+            if where is None:
+                raise GrammarError(f"type: {shown(t)} is no type; the types are {', '.join(_TYPES)}", pointer=node.pointer + "/type")
+            if t == "null" or t == "boolean":
+                literals |= where
+            elif t == "integer":
+                if kinds[NUMBER] == FALSE:
+                    kinds[NUMBER] = self.formulas.atom("int")
+            else:
+                kinds[where] = TRUE
+        return kinds, literals
+
+    def enum(self, node, value, parts):
+        if not isinstance(value, (list, tuple)):
+            raise GrammarError("enum must be a list", pointer=node.pointer + "/enum")
+        parts.values.append(self.constants(node, "enum", value))
+
+    def const(self, node, value, parts):
+        parts.values.append(self.constants(node, "const", (value,)))
+
+    def constants(self, node, word, values):
+        try:
+            return self.formulas.constants(values)
+        except (TypeError, ValueError, AttributeError) as e:
+            raise GrammarError(f"{word}: not a JSON value: {e}", pointer=f"{node.pointer}/{word}") from None
+
+    def reference(self, node, child, parts):
+        parts.values.append(self.of(child))
+
+    def all_of(self, node, children, parts):
+        parts.values.extend(self.of(c) for c in children)
+
+    def any_of(self, node, children, parts):
+        parts.values.append(self.formulas.union([self.of(c) for c in children]))
+
+    def one_of(self, node, children, parts):
+        parts.values.append(self.exactly_one([self.of(c) for c in children]))
+
+    def not_(self, node, child, parts):
+        parts.values.append(self.of(child) ^ 1)
+
+    def if_(self, node, child, parts):
+        fs, condition = self.formulas, self.of(child)
+        if "then" in node.sub:
+            parts.values.append(fs.either(condition ^ 1, self.of(node.sub["then"])))
+        if "else" in node.sub:
+            parts.values.append(fs.either(condition, self.of(node.sub["else"])))
+
+    def exactly_one(self, branches):
+        """One of the branches and no other, kind by kind; complements only of rivals that are not plainly disjoint."""
+        fs = self.formulas
+        rows = [fs.values[v] for v in branches]
+        once = twice = 0
+        for row in rows:
+            twice |= once & row[0]
+            once |= row[0]
+        made = []
+        for k in (NUMBER, STRING, OBJECT, ARRAY):
+            left = [row[k] for row in rows if row[k] != FALSE]
+            if k == OBJECT and len(left) > 2 and self.told_apart(left):
+                made.append(fs.any_of(left))
+                continue
+            chosen = []
+            for i, f in enumerate(left):
+                rivals = [g for j, g in enumerate(left) if j != i and fs.all_of((f, g)) != FALSE]
+                chosen.append(fs.all_of([f, *[g ^ 1 for g in rivals]]))
+            made.append(fs.any_of(chosen))
+        return fs.value(once & ~twice, *made)
+
+    def told_apart(self, branches):
+        """Whether a name that all these object formulas require has different constants in each."""
+        fs, seen = self.formulas, None
+        for f in branches:
+            required, demands = set(), {}
+            for unit in fs.units(f):
+                content = fs.nodes[unit >> 1]
+                name = fs.single.get(content[1]) if content[0] == "some" else None
+                if name is None:
+                    continue
+                if not unit & 1:
+                    required.add(name)
+                elif fs.values[content[2]] is not None:
+                    literals, number, string, object, array = fs.values[content[2] ^ 1]
+                    sets = [fs.nodes[n >> 1] for n in (number, string) if n != FALSE]
+                    finite = not any(n & 1 for n in (number, string) if n != FALSE) and all(c[0] in ("in", "value") for c in sets)
+                    if object == FALSE == array and finite:
+                        demands[name] = {("literal", b) for b in (1, 2, 4) if literals & b}.union(*[c[1] for c in sets])
+            mine = {name: demands[name] for name in required & demands.keys()}
+            if seen is None:
+                seen = mine
+                continue
+            both = {}
+            for name in seen.keys() & mine.keys():
+                if seen[name].isdisjoint(mine[name]):
+                    both[name] = seen[name] | mine[name]
+            if not both:
+                return False
+            seen = both
+        return True
+
+    # -- numbers
+    def number(self, node, word, value):
+        if isinstance(value, bool) or kind_of(value) != "number":
+            raise GrammarError(f"{word} must be a number, not {shown(value)}", pointer=f"{node.pointer}/{word}")
+        try:
+            return Exact.of(value)
+        except (TypeError, ValueError) as e:
+            raise GrammarError(f"{word}: {e}", pointer=f"{node.pointer}/{word}") from None
+
+    def minimum(self, node, value, parts):
+        strict = node.sub.get("exclusiveMinimum") is True
+        parts.conjuncts[NUMBER].append(self.formulas.atom("gt" if strict else "ge", self.number(node, "minimum", value)))
+
+    def maximum(self, node, value, parts):
+        strict = node.sub.get("exclusiveMaximum") is True
+        parts.conjuncts[NUMBER].append(self.formulas.atom("ge" if strict else "gt", self.number(node, "maximum", value)) ^ 1)
+
+    def exclusive_minimum(self, node, value, parts):
+        if not isinstance(value, bool):         # the boolean of draft 4 belongs to minimum
+            parts.conjuncts[NUMBER].append(self.formulas.atom("gt", self.number(node, "exclusiveMinimum", value)))
+
+    def exclusive_maximum(self, node, value, parts):
+        if not isinstance(value, bool):
+            parts.conjuncts[NUMBER].append(self.formulas.atom("ge", self.number(node, "exclusiveMaximum", value)) ^ 1)
+
+    def multiple_of(self, node, value, parts):
+        factor = self.number(node, "multipleOf", value)
+        if factor <= ZERO:
+            raise GrammarError(f"multipleOf must be greater than 0, not {factor.text()}", pointer=node.pointer + "/multipleOf")
+        parts.conjuncts[NUMBER].append(self.formulas.atom("mult", factor))
+
+    # -- strings
+    def bound(self, node, word, value):
+        """A keyword whose value is a number of things."""
+        number = self.number(node, word, value)
+        if not number.is_integer or number < ZERO:
+            raise GrammarError(f"{word} must be an integer >= 0, not {number.text()}", pointer=f"{node.pointer}/{word}")
+        return int(number)
+
+    def min_length(self, node, value, parts):
+        parts.conjuncts[STRING].append(self.formulas.length(self.bound(node, "minLength", value)))
+
+    def max_length(self, node, value, parts):
+        parts.conjuncts[STRING].append(self.formulas.length(self.bound(node, "maxLength", value) + 1) ^ 1)
+
+    def pattern(self, node, value, parts):
+        parts.conjuncts[STRING].append(self.pattern_formula(node, value, "/pattern"))
+
+    def pattern_formula(self, node, text, token):
+        """The texts in which a pattern is found."""
+        if not isinstance(text, str):
+            raise GrammarError(f"a pattern must be a string, not {shown(text)}", pointer=node.pointer + token)
+        found = self.patterns.get(text)
+        if found is None:
+            try:
+                term = regex.search(regex.parse(text, flavor="ecma"), self.texts.regexes)
+            except (GrammarError, LimitError) as e:
+                kind = type(e)
+                raise kind(f"pattern {text!r}: {e}", pointer=node.pointer + token) from None
+            found = self.patterns[text] = self.language(term)
+        return found
+
+    def language(self, term):
+        """The string formula of a term."""
+        if term == self.texts.regexes.all:
+            return TRUE
+        return self.formulas.atom("re", term) if term else FALSE
+
+    def format(self, node, value, parts):
+        if not isinstance(value, str):
+            raise GrammarError(f"format must be a string, not {shown(value)}", pointer=node.pointer + "/format")
+        if self.options.formats == "annotation":
+            return
+        if value in KNOWN_UNSUPPORTED:
+            raise UnsupportedKeywordError(f"the format {value!r} is not supported yet; formats=\"annotation\" ignores all formats",
+                                          pointer=node.pointer + "/format")
+        form = FORMATS.get(value)
+        if form is None:
+            self.warnings.append(f"format: {value!r} is not known, so it says nothing (at {node.pointer}/format)")
+            return
+        if self.options.formats == "strict" and not form.exact:
+            raise UnsupportedKeywordError(f"the format {value!r} is only enforced by a part of its language, which formats=\"strict\" refuses",
+                                          pointer=node.pointer + "/format")
+        found = self.formats.get(value)
+        if found is None:
+            regexes, fs = self.texts.regexes, self.formulas
+            made = [self.language(regex.to_chars(regex.parse(p, flavor="python"), regexes)) for p in form.patterns]
+            if form.max_length is not None:
+                made.append(fs.length(form.max_length + 1) ^ 1)
+            found = self.formats[value] = fs.all_of(made)
+        parts.conjuncts[STRING].append(found)
+
+    # -- objects
+    def key(self, name):
+        """The string formula of one name."""
+        found = self.keys.get(name)
+        if found is None:
+            found = self.keys[name] = self.formulas.names((name,))
+        return found
+
+    def name_list(self, node, word, value):
+        if not isinstance(value, (list, tuple)) or not all(isinstance(x, str) for x in value):
+            raise GrammarError(f"{word} must be a list of names, not {shown(value)}", pointer=f"{node.pointer}/{word}")
+        return value
+
+    def properties(self, node, children, parts):
+        some = self.formulas.some
+        parts.conjuncts[OBJECT].extend(some(self.key(name), self.of(c) ^ 1) ^ 1 for name, c in children.items())
+
+    def pattern_properties(self, node, children, parts):
+        for text, child in children.items():
+            keys = self.pattern_formula(node, text, "/patternProperties/" + escape(text))
+            parts.conjuncts[OBJECT].append(self.formulas.some(keys, self.of(child) ^ 1) ^ 1)
+
+    def additional_properties(self, node, child, parts):
+        if child == ANYTHING:
+            return
+        fs = self.formulas
+        others = []
+        if node.sub.get("properties"):
+            others.append(fs.names(node.sub["properties"]) ^ 1)
+        for text in node.sub.get("patternProperties", ()):
+            others.append(self.pattern_formula(node, text, "/patternProperties/" + escape(text)) ^ 1)
+        parts.conjuncts[OBJECT].append(fs.some(fs.all_of(others), self.of(child) ^ 1) ^ 1)
+
+    def property_names(self, node, child, parts):
+        if child == ANYTHING:
+            return
+        names = self.formulas.values[self.of(child)][STRING]
+        parts.conjuncts[OBJECT].append(self.formulas.some(names ^ 1, ANYTHING) ^ 1)
+
+    def required(self, node, value, parts):
+        some = self.formulas.some
+        names = self.name_list(node, "required", value)
+        parts.conjuncts[OBJECT].extend(some(self.key(name), ANYTHING) for name in names)
+
+    def min_properties(self, node, value, parts):
+        parts.conjuncts[OBJECT].append(self.formulas.count(self.bound(node, "minProperties", value)))
+
+    def max_properties(self, node, value, parts):
+        parts.conjuncts[OBJECT].append(self.formulas.count(self.bound(node, "maxProperties", value) + 1) ^ 1)
+
+    def dependent_required(self, node, value, parts):
+        if not isinstance(value, dict):
+            raise GrammarError("dependentRequired must be an object", pointer=node.pointer + "/dependentRequired")
+        for name, names in value.items():
+            self.dependent_names(node, name, self.name_list(node, "dependentRequired/" + escape(name), names), parts)
+
+    def dependent_names(self, node, name, names, parts):
+        fs = self.formulas
+        wanted = fs.all_of([fs.some(self.key(n), ANYTHING) for n in names])
+        parts.conjuncts[OBJECT].append(fs.any_of([fs.some(self.key(name), ANYTHING) ^ 1, wanted]))
+
+    def dependent_schemas(self, node, children, parts):
+        fs = self.formulas
+        for name, child in children.items():
+            if isinstance(child, (list, tuple)):
+                self.dependent_names(node, name, self.name_list(node, "dependencies/" + escape(name), child), parts)
+                continue
+            if isinstance(child, int) or hasattr(child, "schema"):
+                absent = fs.value(7, TRUE, TRUE, fs.some(self.key(name), ANYTHING) ^ 1, TRUE)
+                parts.values.append(fs.either(absent, self.of(child)))
+                continue
+            raise GrammarError("dependencies: a schema or a list of names, not " + shown(child),
+                               pointer=f"{node.pointer}/dependencies/{escape(name)}")
+
+    # -- arrays
+    def item(self, first, end, child, parts):
+        fs = self.formulas
+        parts.conjuncts[ARRAY].append(fs.item(first, end, self.of(child) ^ 1) ^ 1)
+
+    def prefix_items(self, node, children, parts):
+        if node.draft == UNNAMED and isinstance(node.sub.get("items"), list):
+            return                      # the older keyword of the two; see `items`
+        for i, child in enumerate(children):
+            self.item(i, i + 1, child, parts)
+
+    def items(self, node, child, parts):
+        if isinstance(child, list):
+            for i, c in enumerate(child):
+                self.item(i, i + 1, c, parts)
+        else:
+            self.item(len(node.sub.get("prefixItems", ())), None, child, parts)
+
+    def additional_items(self, node, child, parts):
+        before = node.sub.get("items")
+        if isinstance(before, list):    # beside one schema for all items it says nothing
+            self.item(len(before), None, child, parts)
+
+    def min_items(self, node, value, parts):
+        parts.conjuncts[ARRAY].append(self.formulas.size(self.bound(node, "minItems", value)))
+
+    def max_items(self, node, value, parts):
+        parts.conjuncts[ARRAY].append(self.formulas.size(self.bound(node, "maxItems", value) + 1) ^ 1)
+
+    def contains(self, node, child, parts):
+        fs, value = self.formulas, self.of(child)
+        low = self.bound(node, "minContains", node.sub["minContains"]) if "minContains" in node.sub else 1
+        parts.conjuncts[ARRAY].append(fs.item(0, None, value, low))
+        if "maxContains" in node.sub:
+            high = self.bound(node, "maxContains", node.sub["maxContains"])
+            parts.conjuncts[ARRAY].append(fs.item(0, None, value, high + 1) ^ 1)
+
+
+_HANDLERS = {
+    "$ref": Translator.reference, "enum": Translator.enum, "const": Translator.const,
+    "allOf": Translator.all_of, "anyOf": Translator.any_of, "oneOf": Translator.one_of, "not": Translator.not_, "if": Translator.if_,
+    "minimum": Translator.minimum, "maximum": Translator.maximum, "multipleOf": Translator.multiple_of,
+    "exclusiveMinimum": Translator.exclusive_minimum, "exclusiveMaximum": Translator.exclusive_maximum,
+    "minLength": Translator.min_length, "maxLength": Translator.max_length, "pattern": Translator.pattern, "format": Translator.format,
+    "properties": Translator.properties, "patternProperties": Translator.pattern_properties,
+    "additionalProperties": Translator.additional_properties, "propertyNames": Translator.property_names,
+    "required": Translator.required, "minProperties": Translator.min_properties, "maxProperties": Translator.max_properties,
+    "dependentRequired": Translator.dependent_required, "dependentSchemas": Translator.dependent_schemas,
+    "dependencies": Translator.dependent_schemas,
+    "prefixItems": Translator.prefix_items, "items": Translator.items, "additionalItems": Translator.additional_items,
+    "minItems": Translator.min_items, "maxItems": Translator.max_items, "contains": Translator.contains,
+}
+
+
+def complemented(node):
+    """The schemas that apply in place and whose complement is needed, too."""
+    for word in ("not", "if", "propertyNames"):
+        if word in node.sub:
+            yield node.sub[word]
+    if len(node.sub.get("oneOf", ())) > 1:
+        yield from node.sub["oneOf"]
+
+
+def components(nodes, edges=lambda node: node.strict + node.loose):
+    """The strongly connected components of a graph, inner ones first (Tarjan 1972, on an explicit stack)."""
+    numbers, lows, on_stack, stack = {}, {}, set(), []
+    for root in nodes:
+        if root in numbers:
+            continue
+        todo = [(root, None)]
+        while todo:
+            node, rest = todo.pop()
+            if rest is None:
+                numbers[node] = lows[node] = len(numbers)
+                stack.append(node)
+                on_stack.add(node)
+                rest = iter(edges(node))
+            for child in rest:
+                if child not in numbers:
+                    todo.append((node, rest))
+                    todo.append((child, None))
+                    break
+                if child in on_stack and numbers[child] < lows[node]:
+                    lows[node] = numbers[child]
+            else:
+                if lows[node] == numbers[node]:
+                    component = []
+                    while True:
+                        member = stack.pop()
+                        on_stack.discard(member)
+                        component.append(member)
+                        if member is node:
+                            break
+                    component.reverse()
+                    yield component
+                if todo:
+                    parent = todo[-1][0]
+                    if lows[node] < lows[parent]:
+                        lows[parent] = lows[node]
+
+
+def shown(value):
+    """A value for a message, cut short."""
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
