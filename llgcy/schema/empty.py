@@ -445,7 +445,7 @@ class Emptiness:
             if rules.high is not None and n >= rules.high:
                 continue
             after, tests = items.tests(residual, n)
-            leaves = Leaves(fs, items.settled(after, n + 1), tests, rules.demand(n))
+            leaves = Leaves(fs, after, tests, rules.demand(n))
             while True:
                 leaf = yield from leaves.next()
                 if leaf is None:

@@ -101,7 +101,7 @@ class Keys:
             found = merged
         else:
             found = {truths: (cells, None) for truths, cells in found.items()}
-        self.tests, self.found, self.terms = tests, found, terms
+        self.sets, self.found, self.terms = tests, found, terms
 
     def cell(self, terms, low, high, combination):
         """The texts of a window that just these patterns accept, as a term."""
@@ -118,7 +118,7 @@ class Keys:
         for truths, (cells, example) in self.found.items():
             o += 1
             self.many |= 1 << o
-            self.truths[o] = dict(zip(self.tests, truths))
+            self.truths[o] = dict(zip(self.sets, truths))
             if example is None:
                 example = fresh_word(max(1, cells[0][0]), self.numbers)
             self.examples[o] = example

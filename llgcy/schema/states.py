@@ -284,7 +284,7 @@ class Arrays:
             ways = [(demand, rules, residual)] if demand != NOTHING and solver.inhabited(demand) else []
         else:
             after, tests = self.items.tests(residual, n)
-            groups = solver.run(Leaves(solver.formulas, self.items.settled(after, n + 1), tests, demand).all())
+            groups = solver.run(Leaves(solver.formulas, after, tests, demand).all())
             ways = []
             for left, values in groups.items():
                 found = self.items.normal(rules, left, n + 1)

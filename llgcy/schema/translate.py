@@ -7,12 +7,10 @@ positive throughout (the greatest solution, as validators read ``allOf: [{"$ref"
 """
 from llgcy.errors import GrammarError, LimitError, UnsupportedKeywordError
 from llgcy.schema.exact import ONE, ZERO, Exact
-from llgcy.schema.formats import FORMATS, KNOWN_UNSUPPORTED
 from llgcy.schema.formula import (ANYTHING, ARRAY, FALSE, FALSE_LITERAL, NOTHING, NULL, NUMBER, OBJECT, STRING, TRUE,
                                   TRUE_LITERAL)
 from llgcy.schema.read import escape, kind_of
 from llgcy.schema.vocabulary import (DEPENDENCIES, ITEMS, KEYWORDS, MAP, SCHEMA, SCHEMAS, UNNAMED, VALUE, draft_name)
-from llgcy.grammar import regex
 
 #: Schemas of one kind in a cycle of references that apply in place.
 CYCLE = 64
@@ -403,6 +401,7 @@ class Translator:
             raise GrammarError(f"a pattern must be a string, not {shown(text)}", pointer=node.pointer + token)
         found = self.patterns.get(text)
         if found is None:
+            from llgcy.grammar import regex     # its tables are large, and most schemas have no pattern
             try:
                 term = regex.search(regex.parse(text, flavor="ecma"), self.texts.regexes)
             except (GrammarError, LimitError) as e:
@@ -422,6 +421,8 @@ class Translator:
             raise GrammarError(f"format must be a string, not {shown(value)}", pointer=node.pointer + "/format")
         if self.options.formats == "annotation":
             return
+        from llgcy.grammar import regex         # see `pattern_formula`
+        from llgcy.schema.formats import FORMATS, KNOWN_UNSUPPORTED
         if value in KNOWN_UNSUPPORTED:
             raise UnsupportedKeywordError(f"the format {value!r} is not supported yet; formats=\"annotation\" ignores all formats",
                                           pointer=node.pointer + "/format")
