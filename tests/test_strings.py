@@ -278,6 +278,47 @@ def test_representatives_have_the_same_future(seed):
                 assert strings.mask_leaf_at(leaf, 0, horizon)[0] == other
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_split(seed):
+    """The plain leaf is the place without names; where it is free, only the number of characters counts."""
+    rng = random.Random(f"split {seed}")
+    case = Case(rng)
+    strings, used = case.strings, case.handle
+    fewer = Case.__new__(Case)          # the same without used names
+    fewer.__dict__.update(case.__dict__, handle=0, used=set())
+    words = words_over(case.alphabet, 3)
+    for prefix in words_over(case.alphabet, 2):
+        code, leaf = case.run(word_data(prefix))
+        if code != ALIVE:
+            continue
+        split = strings.split_at(leaf, used)
+        others = [w for w in words if w.startswith(prefix) and w not in case.names and fewer.outcome(w)]
+        if split is None:
+            assert not others
+            continue
+        plain, apart, free = split
+        for word in words:
+            end = strings.feed(plain, word_data(word), used)
+            whole = prefix + word
+            expected = 0 if whole in case.names else fewer.outcome(whole)
+            if whole not in case.names:
+                assert (strings.outcome_at(end, used) if end else 0) == expected, (prefix, word)
+            if not apart:
+                assert strings.feed(leaf, word_data(word), used) == end or strings.mask_leaf_at(leaf, used, 3)[0] != leaf
+                assert case.outcome(whole) == (strings.outcome_at(end, used) if end else 0)
+            if free:
+                least, most = free
+                assert (end is not None) == (len(word) <= most)
+                if end is not None:
+                    assert (strings.outcome_at(end, used) > 0) == (least <= len(word))
+                    assert strings.later_at(plain, len(word)) == end
+    assert strings.split_at(strings.feed(everything_of(strings), b"\\u00")) is None
+
+
+def everything_of(strings):
+    return strings.begin(strings.view(strings.language((), (), [(0, None, {0: 1})])))
+
+
 def test_any_bytes_against_json():
     rng = random.Random(3)
     strings, _ = make()

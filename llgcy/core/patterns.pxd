@@ -29,7 +29,7 @@ cdef struct Near:           # shortest text from a joint state to a goal
     int32_t goal
     int32_t state
     int32_t length          # characters, -1: there is none
-    int32_t farthest        # largest finite `length` of any state that can follow; UNKNOWN, or -1: too many states to say
+    int32_t farthest        # no state that can follow has a larger `length`; UNKNOWN, or -1: too many states to say
 
 cdef struct Visit:          # of a breadth-first search
     int32_t state
@@ -74,7 +74,7 @@ cdef class Patterns:
     cdef int64_t fit(self, int32_t goal, int32_t state, int32_t low) except -2 nogil
     # How many texts to the goal have a length in [low, high]; more than `need` are need + 1.
     cdef int32_t texts(self, int32_t goal, int32_t state, int32_t low, int32_t high, int32_t need) except -1 nogil
-    # The largest length of a shortest text to the goal, over all states that can follow from here and have one; -1: not known.
+    # A bound on the length of a shortest text to the goal, for all states that can follow from here and have one; -1: not known.
     cdef int32_t farthest(self, int32_t goal, int32_t state) except -2 nogil
     # Edges of a text to the goal of exactly this length, which exists: out[i] leads on from the text's i-th character.
     cdef int path(self, int32_t goal, int32_t state, int32_t length, Edge* out) except -1 nogil

@@ -164,12 +164,12 @@ cdef class Patterns:
         """The target by a character; an ASCII one makes the row of its state."""
         cdef const Edge* edges
         cdef int32_t count = self.edges(state, &edges), low = 0, high = count - 1, middle
-        cdef uint32_t c
+        cdef int32_t c
         cdef int32_t* row
         if char < ASCII:
             row = <int32_t*>self.rows.at(self.rows.add(1))
             for c in range(ASCII):
-                while edges[low].last < c:
+                while edges[low].last < <uint32_t>c:
                     low += 1
                 row[c] = edges[low].next
             self.joint(state).row = row
@@ -253,34 +253,36 @@ cdef class Patterns:
 
     cdef int32_t farthest(self, int32_t goal, int32_t state) except -2 nogil:
         cdef Near* near
-        cdef int32_t* queue
+        cdef int32_t states[FOLLOWING]
         cdef int32_t length = 1, at = 0, largest = 0, rest, count, i, target
         cdef const Edge* edges
-        cdef int32_t states[FOLLOWING]
         self.nearest(goal, state)
         near = self.recall(goal, state)
         if near.farthest != UNKNOWN:
             return near.farthest
-        queue = states
-        queue[0] = state
-        # nearest() makes searches of its own, so what this one has met is kept apart from Joint.seen.
+        states[0] = state
         while at < length and largest >= 0:
-            rest = self.nearest(goal, queue[at])
+            rest = self.nearest(goal, states[at])       # a search of its own: what this one has met is told by `place`
             largest = max(largest, rest)
             if rest >= 0:
-                count = self.edges(queue[at], &edges)
+                count = self.edges(states[at], &edges)
                 for i in range(count):
                     target = edges[i].next
-                    if self.joint(target).place < length and queue[self.joint(target).place] == target:
+                    if self.joint(target).place < length and states[self.joint(target).place] == target:
                         continue
                     if length == FOLLOWING:
                         largest = -1
                         break
                     self.joint(target).place = length
-                    queue[length] = target
+                    states[length] = target
                     length += 1
             at += 1
         near.farthest = largest
+        if largest >= 0:                # what follows them follows from here: the bound holds for them too
+            for i in range(1, length):
+                near = self.recall(goal, states[i])
+                if near.farthest == UNKNOWN:
+                    near.farthest = largest
         return largest
 
     # -- lengths --------------------------------------------------------------------------------------------------------
@@ -290,7 +292,7 @@ cdef class Patterns:
         cdef int32_t* found = <int32_t*>self.following.at(handle)
         cdef const List* old
         cdef const Edge* edges
-        cdef int32_t* out
+        cdef int32_t* out = NULL
         cdef int32_t i, j, count, length = 0, new
         self.burn(1)
         if found[0] >= 0:

@@ -10,10 +10,11 @@ language under what may come now: the outcomes that are allowed. A state inside 
     k      characters so far, clipped at the view's horizon (beyond all its bounds)
     pos    position of the transducer (unescape.pxd), 0: between characters
 
-Writers and steps hold the compiled grammar's lock.
+Everything but mask_leaf() needs the compiled grammar's lock.
 """
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from llgcy.core.machine cimport Split
 from llgcy.core.names cimport NameNode, UsedNames
 from llgcy.core.patterns cimport Patterns
 from llgcy.core.state cimport ALIVE, Leaf
@@ -91,8 +92,14 @@ cdef class Strings:
     # The set with the text that ends here; UNKNOWN_SET. A declared name is never looked up, so it changes nothing.
     cdef int32_t use(self, int32_t used, const Leaf* end) except -1 nogil
     # A representative with the same future for the next `horizon` characters, those only begun included (so for a token of
-    # `horizon` bytes). 1: used names may still matter, 0: not.
+    # `horizon` bytes). 1: used names may still matter, 0: not. Reads only, and needs no lock.
     cdef int mask_leaf(self, const Leaf* at, int32_t used, int32_t horizon, Leaf* out) except -1 nogil
+
+    # How a mask falls into a base without names and their difference from it. 0: walk the trie, in the middle of a character
+    # or where nothing but names goes on.
+    cdef int split(self, const Leaf* at, int32_t used, Split* out) except -1 nogil
+    # The leaf after n more characters of a free rest, see Split.free.
+    cdef int later(self, const Leaf* at, int32_t n, Leaf* out) except -1 nogil
 
     cdef int step_any(self, const Leaf* at, int32_t used, uint8_t byte, bint grow, Leaf* out) except -1 nogil
     cdef int alive(self, const View* view, int32_t used, const Leaf* at) except -1 nogil

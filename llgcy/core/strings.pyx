@@ -7,8 +7,9 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from llgcy.core.lists cimport List
+from llgcy.core.machine cimport Split
 from llgcy.core.names cimport NameNode, UsedNames, first_kid, kid, trie_build, trie_room
-from llgcy.core.patterns cimport NO_BOUND, Patterns
+from llgcy.core.patterns cimport NO_BOUND, Near, Patterns
 from llgcy.core.regex cimport Edge, Regexes
 from llgcy.core.state cimport ALIVE, CROSS, DEAD, Leaf
 from llgcy.core.store cimport Arena, Budget, Index, Probe, hash_bytes, mix
@@ -583,8 +584,9 @@ cdef class Strings:
     cdef int mask_leaf(self, const Leaf* at, int32_t used, int32_t horizon, Leaf* out) except -1 nogil:
         cdef const View* view = <const View*>self.views.at(at.lang)
         cdef const Window* window
-        cdef int64_t names = 0, far
-        cdef int32_t i, low = 0, near
+        cdef const Near* near
+        cdef int64_t far = 2        # SCALARS ** 2 texts, more than any number of names
+        cdef int32_t i, low = 0
         out[0] = at[0]
         if at.u >= 0 and not self.used_names.begins(used, at.u):
             out.u = -1
@@ -592,30 +594,61 @@ cdef class Strings:
             out.pos = plain(at.pos)
         if at.k >= view.horizon:
             return out.u >= 0
-        # How many names may stand against the other texts that are left.
-        if at.d >= 0:
-            names = view.nodes[at.d].high - view.nodes[at.d].low
-        if out.u >= 0:
-            names += self.used_names.words(used)
         for i in range(view.count):
             window = view.windows + i
             if at.k < window.low:
-                # Before the window. Without patterns only its distance counts; with them, which lengths fit.
-                if view.v == 0 and <int64_t>at.k + horizon + 2 <= window.low:
+                # Before the window. Without patterns its distance alone counts; with them, which lengths fit.
+                if view.v == 0 and far + at.k + horizon <= window.low:
                     out.k = low
                 break
             if at.k <= window.high:
-                far = 2         # SCALARS ** 2 texts are left, more than any number of names
-                if view.v:
-                    near = self.patterns.farthest(window.goal, at.v)
-                    if near < 0 or names or i + 1 < view.count:
+                if view.v:          # no end of any state that can follow is so far that the bound cuts it off
+                    near = self.patterns.recall(window.goal, at.v)
+                    if near == NULL or near.farthest < 0 or at.d >= 0 or out.u >= 0 or i + 1 < view.count:
                         break
-                    far = near
-                if <int64_t>at.k + horizon + far <= window.high:
+                    far = near.farthest
+                if far + at.k + horizon <= window.high:
                     out.k = window.low
                 break
             low = window.high + 1
         return out.u >= 0
+
+    cdef int split(self, const Leaf* at, int32_t used, Split* out) except -1 nogil:
+        cdef const View* view = <const View*>self.views.at(at.lang)
+        cdef const Window* window
+        cdef const Edge* edges
+        cdef int32_t i
+        cdef int64_t low = -1, high = -1        # of the lengths that may come, as far as they are one interval
+        if at.pos != 0 or self.others(view, at.v, at.k, 0) == 0:
+            return 0
+        out.plain = at[0]
+        out.plain.d = out.plain.u = -1
+        out.apart = at.d >= 0 or at.u >= 0 and (used != 0 and self.used_names.begins(used, at.u))
+        # No character leads to another state: what the patterns say is settled.
+        out.free = self.patterns.edges(at.v, &edges) == 2 and edges[0].next == at.v and edges[1].next == at.v
+        out.least, out.most = 0, 0
+        for i in range(view.count):
+            window = view.windows + i
+            if window.high < at.k:
+                continue
+            if view.v and window.high != NO_BOUND:
+                self.patterns.farthest(window.goal, at.v)       # mask_leaf() asks for it
+            if out.free and self.patterns.meets(window.goal, at.v):
+                if high >= 0 and window.low != high + 1:
+                    out.free = False
+                if low < 0:
+                    low = window.low
+                high = window.high
+        if out.free:
+            out.least = max(low - at.k, 0)
+            out.most = <int64_t>1 << 40 if high == NO_BOUND else high - at.k
+        return 1
+
+    cdef int later(self, const Leaf* at, int32_t n, Leaf* out) except -1 nogil:
+        cdef const View* view = <const View*>self.views.at(at.lang)
+        out[0] = at[0]
+        out.k = <int32_t>min(<int64_t>at.k + n, <int64_t>view.horizon)
+        return 0
 
     # -- from Python --------------------------------------------------------------------------------------------------------
 
@@ -695,6 +728,23 @@ cdef class Strings:
         self.check_used(used)
         matters = self.mask_leaf(&at, used, horizon, &at)
         return (<char*>&at)[:sizeof(Leaf)], bool(matters)
+
+    def split_at(self, bytes leaf not None, int used=0):
+        """``(plain leaf, names tell it apart, (fewest, most characters to come) or None)``; None: walk the trie. See `split`."""
+        cdef Leaf at
+        cdef Split split
+        self.read(leaf, &at)
+        self.check_used(used)
+        if not self.split(&at, used, &split):
+            return None
+        return ((<char*>&split.plain)[:sizeof(Leaf)], bool(split.apart), (split.least, split.most) if split.free else None)
+
+    def later_at(self, bytes leaf not None, int characters):
+        """The leaf after so many more characters, where they do not matter but by their number."""
+        cdef Leaf at
+        self.read(leaf, &at)
+        self.later(&at, characters, &at)
+        return (<char*>&at)[:sizeof(Leaf)]
 
     # -- endings ------------------------------------------------------------------------------------------------------------
 
