@@ -1,0 +1,75 @@
+"""A frozen grammar: what the rows are made from. Written once by GrammarTables, read without a lock ever after.
+
+A *place* is where an item of a row stands. It is the suffix of the rule behind the dot, not (rule, dot): the left side of an
+item that names the row to go on with means nothing any more. A counted rule `x{low,high}` has three places, one for each
+outcome of its next copy.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+cdef enum:
+    NO_PLACE = -1           # tail of the last symbol of a rule
+    ENDLESS = 0x7FFFFFFF    # high of a repetition without upper bound
+
+cdef extern from *:
+    """
+    #define LLGCY_FAR ((int64_t)1 << 60)
+    """
+    const int64_t FAR "LLGCY_FAR"       # bytes: lengths saturate here
+
+cdef enum Guard:            # what the next copy of a counted symbol leads to
+    MORE = 0                # still fewer than `low`: it cannot stop there
+    MAY = 1                 # it may stop there, or go on
+    LAST = 2                # it must stop there
+
+cdef struct Place:
+    int32_t symbol          # what is waited for
+    int32_t tail            # place behind the symbol, NO_PLACE: the rule ends; of a counted place NO_PLACE
+    int32_t count           # index into counts, -1: an ordinary place
+    int32_t guard           # of a counted place
+    int64_t rest            # bytes of a shortest text, not empty, from here to the end of the rule; counted: of one copy
+
+cdef struct Count:          # symbol{low,high}, never unrolled
+    int32_t symbol
+    int32_t low             # >= 0; 0 where the symbol may be empty
+    int32_t high            # >= 1, or ENDLESS
+    int32_t place           # of guard MORE; MAY and LAST follow
+
+cdef struct Table:          # rows of varying length in one array
+    int32_t* first          # first[i] .. first[i + 1] - 1 are the indexes of row i; owned by GrammarTables
+    int32_t* data
+
+cdef class GrammarTables:
+    cdef readonly int32_t n_lexemes     # symbols below are lexemes
+    cdef readonly int32_t n_symbols     # all symbols, the start rule's own left side included
+    cdef readonly int32_t n_places
+    cdef readonly int32_t n_counts
+    cdef readonly int32_t skip          # lexeme that may stand between lexemes, -1: none
+    cdef readonly bint skip_first       # ... before the first lexeme
+    cdef readonly bint skip_last        # ... after the last one
+    cdef readonly bint empty            # the empty text is in the language
+    cdef readonly str lexing            # "greedy" or "exact"
+    cdef readonly object regexes        # Regexes("bytes"), which holds the terms of the lexemes; None where there are none
+    cdef readonly tuple lexemes         # per lexeme: a term id, or a Machine
+    cdef readonly tuple shortest        # per lexeme: bytes of a shortest text that is not empty; None: there is none
+    cdef readonly list names            # per symbol: str, for messages
+    cdef readonly list rules            # (left side, body) that are left, by left side; body as in the constructor
+    cdef Place* places                  # [n_places], owned
+    cdef Count* counts                  # [n_counts], owned
+    cdef uint8_t* nullable              # [n_symbols]: the symbol may be empty; owned
+    cdef Table starts                   # symbol -> places where its rules start
+    cdef Table entries                  # place -> places where an item stands that comes to it with a link
+    cdef uint8_t* ends                  # [n_places]: all from here to the end of the rule may be empty; owned
+    cdef Table first                    # places of the items of the first row: one row of the table
+    cdef dict _lengths                  # symbol -> bytes of a shortest text
+    cdef dict _how                      # symbol -> body of a shortest text
+    cdef dict _lengths_on               # symbol -> bytes of a shortest text that is not empty
+    cdef dict _how_on                   # symbol that may be empty -> (body, index of what is not empty in it)
+    cdef bytes spell(self, int32_t place, int32_t copies)   # the text that `rest` is about; of a counted place `copies` times
+
+# The guard of a counted symbol of which `k` copies have been read.
+cdef inline int32_t guard_of(const Count* c, int32_t k) noexcept nogil:
+    return LAST if c.high != ENDLESS and k + 1 >= c.high else MAY if k + 1 >= c.low else MORE
+
+# Lengths add up to FAR at most.
+cdef inline int64_t longer(int64_t a, int64_t b) noexcept nogil:
+    return a + b if a + b < FAR else FAR
