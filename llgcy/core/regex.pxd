@@ -53,7 +53,7 @@ cdef struct Term:
     int32_t* row            # NULL or row_length targets: >= 0 final, ~target where its life is not known; owner `rows`
     Edge* shifts            # LOCATED only: the term after one more symbol before it, for all symbols; owner `cells`
     int32_t shift_count     # -1: shifts not made yet
-    int32_t unfolded        # OPEN heads: the same language without one, 0: not made yet
+    int32_t unfolded        # OPEN heads: the same language without one, -1: not made yet
     uint32_t seen           # number of the last search that met the term
     int32_t parent          # where that search came from, -1: its start
 

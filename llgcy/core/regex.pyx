@@ -224,7 +224,7 @@ cdef class Regexes:
         id = self.terms.add(1)
         t = self.term(id)
         t.kind, t.a, t.b, t.low, t.high = kind, a, b, low, high
-        t.edge_count = t.shift_count = -1
+        t.edge_count = t.shift_count = t.unfolded = -1
         if kind == K_FAN:
             t.edges, t.edge_count = <Edge*>self.cells.at(a), b
         t.flags = self.flags_of(t)
@@ -831,7 +831,7 @@ cdef class Regexes:
         elif t.kind == K_CAT or t.kind == K_REPEAT:
             head = self.term(t.a)
             if head.flags & OPEN:
-                if t.unfolded == 0:
+                if t.unfolded < 0:
                     i = self.unfold(t.a, t.b, 0) if t.kind == K_CAT else self.unfold(task, EMPTY, 0)
                     if i == task:
                         with gil:
@@ -966,7 +966,7 @@ cdef class Regexes:
         cdef const uint32_t* ranges
         cdef const int32_t* ids
         self.found.length = self.events.length = 0
-        if t.unfolded:
+        if t.unfolded >= 0:
             a = self.term(t.unfolded)
             t.edges, t.edge_count = a.edges, a.edge_count
             return 0

@@ -146,8 +146,10 @@ class Ecma(Scanner):
                 raise self.error(f"{self.text[self.pos:end + 1]!r} counts nothing in this syntax (write {{0,n}} for at most n)")
         return False
 
-    def may_repeat(self, part):
-        return not isinstance(part, Anchor) and not (isinstance(part, Look) and not part.ahead)
+    def close(self, start):
+        super().close(start)
+        part = self.groups[-1].parts[-1]
+        self.repeatable = not (isinstance(part, Look) and not part.ahead)
 
     def open(self, start):
         if not self.skip("?"):

@@ -19,6 +19,7 @@ class Python(Scanner):
     known_flags = "aimsux"
     terminators = NEWLINE
     empty_low = True
+    assertions = "AZbB"
 
     def folded(self, ranges):
         if "i" not in self.flags:
@@ -126,9 +127,6 @@ class Python(Scanner):
         else:
             code = ord(c)
         return code, ((code, code),)
-
-    def may_repeat(self, part):
-        return not isinstance(part, Anchor)
 
     def suffix(self, start):
         if not self.skip("?") and self.peek() == "+":

@@ -41,6 +41,7 @@ class Scanner:
         self.flags = frozenset(flags)
         self.groups = [Group(self.flags, None, 0)]
         self.quantified = False         # has the last part just been quantified?
+        self.repeatable = False         # may the last part be quantified?
 
     # -- errors and small readers
     def error(self, message, at=None):
@@ -113,7 +114,7 @@ class Scanner:
                 self.quantifier(start)
                 continue
             self.pos += 1
-            self.quantified = False
+            self.quantified, self.repeatable = False, True
             if c == "(":
                 self.open(start)
             elif c == ")":
@@ -123,6 +124,7 @@ class Scanner:
                 group.done.append(concat(group.parts))
                 group.parts = []
             else:
+                self.repeatable = not (c in "^$" or c == "\\" and self.peek() and self.peek() in self.assertions)
                 self.groups[-1].parts.append(self.atom(c, start))
         if len(self.groups) > 1:
             raise self.error("a parenthesis is never closed", self.groups[-1].start)
@@ -200,7 +202,7 @@ class Scanner:
         if high is not None and high < low:
             raise self.error(f"no number is at least {low} and at most {high}", start)
         parts = self.groups[-1].parts
-        if not parts or not self.may_repeat(parts[-1]):
+        if not parts or not self.repeatable and not self.nested_quantifiers:
             raise self.error("nothing to repeat", start)
         if self.quantified and not self.nested_quantifiers:
             raise self.error("a repetition of a repetition (use a group)", start)
@@ -236,10 +238,8 @@ class Scanner:
         return at < len(self.text) and self.text[at] == "}"
 
     empty_low = False               # {,3}
-    nested_quantifiers = False      # a**
-
-    def may_repeat(self, part):
-        return True
+    nested_quantifiers = False      # a** and ^*
+    assertions = "bB"               # escapes that read nothing
 
     def suffix(self, start):
         """What may follow a quantifier: `?` asks for few copies, which does not change the language."""
