@@ -229,8 +229,9 @@ def test_growing_changes_no_answer_and_gives_sets(seed):
             assert handle not in (case.handle, -2)
             other = case.strings.feed(case.strings.begin(everything, case.handle), word_data(word), case.handle, True)
             assert case.strings.use_at(case.handle, other) == handle
-            assert case.strings.feed(case.strings.begin(case.view, handle) or leaf, data, handle) is None or \
-                case.strings.step_leaf(case.strings.feed(case.strings.begin(case.view, handle), data, handle), 0x22, handle)[0] == DEAD
+            start = case.strings.begin(case.view, handle)
+            end = start and case.strings.feed(start, data, handle)
+            assert end is None or case.strings.step_leaf(end, 0x22, handle)[0] == DEAD
 
 
 def word_data(word):
@@ -317,6 +318,54 @@ def test_split(seed):
 
 def everything_of(strings):
     return strings.begin(strings.view(strings.language((), (), [(0, None, {0: 1})])))
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_lengths_with_periods(seed):
+    """Texts of one letter: a text is its length, and all lengths below a common period are enumerated."""
+    rng = random.Random(f"lengths {seed}")
+    strings, regexes = make()
+    a = literal(regexes, "a")
+
+    def random_lengths(depth=2):
+        if depth == 0 or rng.random() < 0.4:
+            period, first = rng.randint(1, 5), rng.randint(0, 6)
+            copies = rng.choice([None, None, 0, 1, 4])
+            term = regexes.cat([regexes.repeat(a, first, first), regexes.repeat(regexes.repeat(a, period, period), 0, copies)])
+            return term, {n for n in range(first, 400) if (n - first) % period == 0 and (copies is None or n - first <= period * copies)}
+        (one, lengths), (two, others) = random_lengths(depth - 1), random_lengths(depth - 1)
+        if rng.random() < 0.5:
+            return regexes.both([one, two]), lengths & others
+        return regexes.either([one, two]), lengths | others
+
+    parts = [random_lengths() for _ in range(rng.randint(1, 2))]
+    only = regexes.repeat(a, 0, None)
+    low = rng.choice([0, 0, 3, 20, 61])
+    windows = [(low, rng.choice([None, low, low + 2, low + 30]), {bits: 1 for bits in range(4) if rng.random() < 0.6})]
+    if windows[0][1] is not None and rng.random() < 0.5:
+        windows.append((windows[0][1] + 1, None, {bits: 2 for bits in range(4) if rng.random() < 0.4}))
+    windows = [(x, y, {bits | 1 << len(parts): o for bits, o in outcomes.items()}) for x, y, outcomes in windows]
+    fits = {}
+    for n in range(400):
+        bits = sum((n in lengths) << i for i, (_, lengths) in enumerate(parts)) | 1 << len(parts)
+        fits[n] = any(x <= n and (y is None or n <= y) and outcomes.get(bits) for x, y, outcomes in windows)
+    names = rng.sample(range(30), rng.randint(0, 8))
+    view = strings.view(strings.language([("a" * n, 0) for n in names], [term for term, _ in parts] + [only], windows))
+    used, everything = 0, everything_of(strings)
+    taken = rng.sample(range(30), rng.randint(0, 8)) if rng.random() < 0.7 else [n for n in fits if fits[n]][:rng.randint(0, 12)]
+    for n in taken:
+        used = strings.use_at(used, strings.feed(everything, b"a" * n, used, True))
+    good = [n for n in fits if fits[n] and n not in names and n not in taken]
+    leaf = strings.begin(view, used)
+    for n in range(150):
+        left = [m for m in good if m >= n]
+        assert (leaf is not None) == bool(left), n
+        if leaf is None:
+            break
+        assert len(strings.shortest(leaf, used)) == left[0] - n + 1
+        assert (strings.outcome_at(leaf, used) > 0) == (left[0] == n)
+        assert strings.feed(leaf, b"b", used) is None
+        leaf = strings.feed(leaf, rng.choice([b"a", b"\\u0061"]), used)
 
 
 def test_any_bytes_against_json():

@@ -1,4 +1,5 @@
 """The transducer from JSON string bytes to code points, against `json`, Python's UTF-8 decoder, and itself byte by byte."""
+import functools
 import itertools
 import json
 import random
@@ -25,6 +26,7 @@ def run(data, pos=0):
     return pos, out
 
 
+@functools.cache
 def spellings(c):
     """Every way to write a character in a JSON string, from RFC 8259."""
     out = [chr(c).encode()] if c > 0x1F and c not in (0x22, 0x5C) else []
@@ -62,7 +64,7 @@ def test_every_spelling_gives_its_character_and_targets_contain_it():
 
 def test_targets_are_exact():
     """The ends of every range can be reached, by the ending that is given; just outside of them nothing can."""
-    for pos in positions():
+    for pos in random.Random(6).sample(sorted(positions()), 250):
         ranges = position_targets(pos)
         assert ranges == sorted(ranges)
         for first, last in ranges:
