@@ -4,7 +4,7 @@ Environment switches:
 
 ``LLGCY_BUILD=debug``         bounds checks and assertions on, no optimisation.
 ``LLGCY_BUILD=sanitize``      AddressSanitizer and UndefinedBehaviorSanitizer; stores poison what is not in use.
-``LLGCY_WARNINGS=tolerate``   Cython's warnings and performance hints are shown, but do not fail the build.
+``LLGCY_WARNINGS=tolerate``   Cython's warnings and performance hints are shown, but do not fail a release build, as they else do.
 """
 import contextlib
 import glob
@@ -20,7 +20,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 BUILD = os.environ.get("LLGCY_BUILD", "release")
-TOLERATE = os.environ.get("LLGCY_WARNINGS") == "tolerate"
+TOLERATE = os.environ.get("LLGCY_WARNINGS") == "tolerate" or BUILD != "release"      # checks that are on get hints to switch them off
 COMPILE = {
     "release": ["-O3", "-g1", "-DNDEBUG", "-fvisibility=hidden"],
     "debug": ["-O0", "-g", "-UNDEBUG"],
@@ -37,7 +37,7 @@ DIRECTIVES = {
     "boundscheck": BUILD != "release",
     "wraparound": False,
     "initializedcheck": BUILD != "release",
-    "nonecheck": BUILD != "release",
+    "nonecheck": False,          # its check takes the GIL, so that nogil code could not be compiled
     "cdivision": True,
     "auto_pickle": False,
     "embedsignature": True,

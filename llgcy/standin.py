@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from llgcy.bitmask import apply_bitmask
 from llgcy.tokenizer import Tokenizer
 
 
@@ -52,8 +53,8 @@ class StandIn:
             Nothing is allowed.
         """
         logits = self.next_logits()
-        allowed = np.unpackbits(bitmask.astype("<i4").view(np.uint8), count=logits.size, bitorder="little").view(bool)
-        if not allowed.any():
+        apply_bitmask(logits, bitmask)
+        best = int(logits.argmax())
+        if logits[best] == -np.inf:
             raise ValueError("the mask allows no token")
-        logits[~allowed] = -np.inf
-        return int(logits.argmax())
+        return best

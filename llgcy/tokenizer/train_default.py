@@ -81,7 +81,7 @@ def documents(words: list[str], count: int, seed: int = 0) -> Iterator[str]:
 
     for _ in range(count):
         document = {phrase(1, 1).lower(): value(3) for _ in range(chance.randint(1, 6))}
-        style = chance.choice([{"separators": (",", ":")}, {}, {"indent": 2}, {"indent": 4}])
+        style: dict[str, Any] = chance.choice([{"separators": (",", ":")}, {}, {"indent": 2}, {"indent": 4}])
         yield json.dumps(document, ensure_ascii=chance.random() < 0.5, **style)
 
 
