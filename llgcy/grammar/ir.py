@@ -1,0 +1,271 @@
+"""The one form to which every grammar language is brought: rules over expressions, before any table is made.
+
+An expression is a tree of small immutable nodes. Rules are context-free. A terminal is one lexeme: its expression is
+regular, so it refers to no rule, and only there `Both` and `Complement` may stand. Counted repetition is kept as it
+is, never written out. Each node knows where it came from: ``at`` is (line, column), both from 1, or None where no text
+was read.
+
+Nodes are compared by identity, since a comparison by content would recurse through trees as deep as their author
+liked; `show` gives a text that tests and messages can compare.
+"""
+from dataclasses import dataclass, field
+
+MOST_COPIES = 1_000_000_000     # largest bound of a counted repetition that front ends let through
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Node:
+    """Base of all expressions."""
+
+    at: tuple | None = field(default=None, kw_only=True)
+
+    @property
+    def children(self):
+        """The expressions directly below, as a tuple."""
+        return ()
+
+    def __repr__(self):
+        return f"<{show(self)}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Literal(Node):
+    """One text. ``fold``: whatever its case, by simple Unicode case folding."""
+
+    text: str
+    fold: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Words(Node):
+    """Any one of these texts, as one lexeme."""
+
+    texts: tuple
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Chars(Node):
+    """One character of sorted, disjoint ranges of code points (first, last), both included."""
+
+    ranges: tuple
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pattern(Node):
+    """A regex. ``tree``: what `llgcy.grammar.regex.parse` made of ``source``.
+
+    ``alone``: it is the whole grammar, so its anchors and look-around see the edges of the text. Elsewhere they would
+    have to see into other lexemes, and front ends refuse them but for anchors at the edges, which mean nothing there.
+    """
+
+    tree: object
+    source: str
+    alone: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reference(Node):
+    """What a rule or terminal of that name stands for."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sequence(Node):
+    """One part after the other; without parts the empty text."""
+
+    parts: tuple
+
+    @property
+    def children(self):
+        return self.parts
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Alternatives(Node):
+    """Any one of the options; without options nothing at all."""
+
+    options: tuple
+
+    @property
+    def children(self):
+        return self.options
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Repetition(Node):
+    """``low`` to ``high`` copies in a row; ``high`` None: any number of them."""
+
+    body: Node
+    low: int
+    high: int | None
+
+    @property
+    def children(self):
+        return (self.body,)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Both(Node):
+    """The texts that belong to every part (only in terminals)."""
+
+    parts: tuple
+
+    @property
+    def children(self):
+        return self.parts
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Complement(Node):
+    """The texts that do not belong to the body (only in terminals)."""
+
+    body: Node
+
+    @property
+    def children(self):
+        return (self.body,)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Json(Node):
+    """A JSON document that is valid by a schema. ``schema``: JSON text, so that its numbers stay exact."""
+
+    schema: str
+    options: tuple = ()         # (name, value) pairs of the options of Grammar.from_json_schema
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Token(Node):
+    """One token of the tokenizer, as a unit: a special token by its text, such as ``<|eot|>``."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A named rule or terminal. ``at``: where its name stands."""
+
+    name: str
+    body: Node
+    at: tuple | None = None
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a grammar says of itself as a whole.
+
+    Parameters
+    ----------
+    lexing : "greedy" or "exact"
+        Greedy: a lexeme ends where no lexeme that is allowed there goes on. Exact: it may end wherever the grammar
+        can go on, so the lexemes do not matter for what the grammar means.
+    skip_first : bool
+        The ignored text may also stand before the first lexeme.
+    skip_once : bool
+        It may stand only once in one place.
+    any_bytes : bool
+        Complements are taken over all byte strings, not over texts in UTF-8.
+    """
+
+    lexing: str = "greedy"
+    skip_first: bool = False
+    skip_once: bool = False
+    any_bytes: bool = False
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """Rules and terminals by name, in the order of the text; names of the two kinds differ.
+
+    ``ignore``: regular expression of what may stand between two lexemes, or None.
+    """
+
+    rules: dict
+    terminals: dict
+    start: str
+    ignore: Node | None = None
+    options: Options = Options()
+
+
+def fold(node, combine, below=lambda node: node.children):
+    """The value of an expression, bottom-up: ``combine(node, values of its children)``, without recursion.
+
+    A node that stands in several places is asked for once. ``below``: the nodes whose values `combine` needs.
+    """
+    values, todo = {}, [node]
+    while todo:
+        top = todo[-1]
+        missing = [child for child in below(top) if id(child) not in values]
+        if missing:
+            todo.extend(reversed(missing))
+            continue
+        todo.pop()
+        if id(top) not in values:
+            values[id(top)] = combine(top, [values[id(child)] for child in below(top)])
+    return values[id(node)]
+
+
+def walk(node):
+    """Every node of an expression once, parents before children, left to right."""
+    seen, todo = set(), [node]
+    while todo:
+        top = todo.pop()
+        if id(top) not in seen:
+            seen.add(id(top))
+            yield top
+            todo.extend(reversed(top.children))
+
+
+def show(node):
+    """An expression as one line of text, for tests and messages: ``("a" | INT{2,3} | /[x]/)``."""
+    def combine(node, below):
+        match node:
+            case Literal():
+                return quote(node.text) + "i" * node.fold
+            case Words():
+                return "(" + " | ".join(map(quote, node.texts)) + ")"
+            case Chars():
+                return "[" + "".join(_range(*pair) for pair in node.ranges) + "]"
+            case Pattern():
+                return f"/{node.source}/"
+            case Reference():
+                return node.name
+            case Sequence():
+                return '""' if not below else "(" + " ".join(below) + ")"
+            case Alternatives():
+                return "(" + " | ".join(below) + ")"
+            case Repetition():
+                low, high = node.low, node.high
+                mark = {(0, 1): "?", (0, None): "*", (1, None): "+"}.get((low, high))
+                return below[0] + (mark or "{%s}" % (low if low == high else f"{low},{'' if high is None else high}"))
+            case Both():
+                return "(" + " & ".join(below) + ")"
+            case Complement():
+                return "~" + below[0]
+            case Json():
+                return f"%json {node.schema}"
+            case Token():
+                return node.text
+        raise TypeError(f"not an expression: {type(node).__name__}")
+    return fold(node, combine)
+
+
+def quote(text):
+    """A text in double quotes, with what cannot be seen written as escapes."""
+    out = []
+    for char in text:
+        if char in '"\\':
+            out.append("\\" + char)
+        elif char.isprintable():
+            out.append(char)
+        else:
+            escape = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(char)
+            out.append(escape or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
+                                  if ord(char) < 65536 else f"\\U{ord(char):08x}"))
+    return '"' + "".join(out) + '"'
+
+
+def _range(first, last):
+    low, high = (quote(chr(point))[1:-1] for point in (first, last))
+    return low if first == last else f"{low}-{high}"
