@@ -305,7 +305,8 @@ def test_split(seed):
             if whole not in case.names:
                 assert (strings.outcome_at(end, used) if end else 0) == expected, (prefix, word)
             if not apart:
-                assert strings.feed(leaf, word_data(word), used) == end or strings.mask_leaf_at(leaf, used, 3)[0] != leaf
+                after = strings.feed(leaf, word_data(word), used)
+                assert (after is None) == (end is None)
                 assert case.outcome(whole) == (strings.outcome_at(end, used) if end else 0)
             if free:
                 least, most = free
@@ -454,6 +455,7 @@ def test_sets_do_not_depend_on_the_order_of_their_names():
     assert first[-1] == second[-1] and len(set(first)) == len(names) + 1
     for i in rng.sample(range(len(names)), 20):
         inside = set(names[:i])
+        assert sorted(strings.names(first[i])) == names[:i]
         for name in rng.sample(names, 20):
             leaf = strings.feed(strings.begin(view, first[i]), name.encode(), first[i])
             assert strings.outcome_at(leaf, first[i]) == (name not in inside)
@@ -475,6 +477,9 @@ def test_views_are_interned():
     assert strings.view(language) == strings.view(language, 0b1110) == strings.view(language, 0b110001110)
     assert strings.view(language, 0b10) != strings.view(language, 0b100)
     assert strings.begin(strings.view(language, 0)) is None
+    names = (("a", 1), ("b", 2))
+    assert [strings.language(x, [], ((0, None, {0: 3}),)) for x in (names, names, list(names), iter([["a", 1], ["b", 2]]))] == 4 * [language]
+    assert strings.language(names, [], ((0, None, {0: 2}),)) != language != strings.language(names[:1], [], ((0, None, {0: 3}),))
 
 
 def test_names_with_lone_surrogates_can_not_come():

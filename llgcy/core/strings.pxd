@@ -49,6 +49,8 @@ cdef struct View:
     int32_t names               # of the language
     int32_t v                   # start state of the patterns
     int32_t horizon             # k is clipped at it: the largest low or high + 1
+    int32_t plain               # the view that lets the outcomes of these windows come alone: what can be said without names is
+                                # remembered under it, for all views of the language with the same windows
     int32_t others              # handle of the content of `windows`: what is known of lengths is shared by it
     bint free                   # all texts may come: no names, no patterns, no bounds
 
@@ -79,7 +81,10 @@ cdef class Strings:
     cdef Index count_index
     cdef Arena verdicts         # Verdict
     cdef Index verdict_index
-    cdef list specs             # by language: (names in the order of the trie, their outcomes, windows, mask of all outcomes)
+    cdef list specs             # by language: (names in the order of the trie, bounds and tables of the windows, mask of all outcomes)
+    cdef dict language_ids      # (number of the names, patterns, windows) -> language
+    cdef dict names_ids         # names -> their number
+    cdef dict names_met         # identity of names, which are kept so that it stays theirs -> (names, number)
     cdef dict view_ids          # (language, mask) -> view
     cdef dict others_ids        # content of windows -> handle
     cdef Leaf* stack            # scratch of a search, owned
@@ -113,6 +118,8 @@ cdef class Strings:
     cdef int push(self, size_t* length, int32_t d, int32_t u, int32_t v, int32_t k) except -1 nogil
 
     cdef int read(self, bytes leaf, Leaf* out) except -1
+    cdef tuple names_number(self, names)
+    cdef _new_language(self, tuple names, tuple terms, list ordered)
     cdef int check_used(self, int used) except -1
     cdef nearest_name(self, const View* view, const Leaf* at)
     cdef nearest_other(self, const View* view, int32_t used, const Leaf* at, int64_t limit)

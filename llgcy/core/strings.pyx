@@ -113,7 +113,8 @@ cdef class Strings:
         self.count_index = Index(budget)
         self.verdicts = Arena(budget, sizeof(Verdict))
         self.verdict_index = Index(budget)
-        self.specs, self.view_ids, self.others_ids = [], {}, {}
+        self.specs, self.language_ids, self.names_ids, self.names_met = [], {}, {}, {}
+        self.view_ids, self.others_ids = {}, {}
 
     def __dealloc__(self):
         free(self.stack)
@@ -126,7 +127,8 @@ cdef class Strings:
         Parameters
         ----------
         names : iterable of (str, int)
-            Different texts, each with its outcome: 1 to 2**24, or 0 where the text is refused.
+            Different texts, each with its outcome: 1 to 2**24, or 0 where the text is refused. The same tuple of tuples again
+            costs no time.
         patterns : iterable of int
             Terms of the store of regexes.
         windows : iterable of (int, int or None, dict of int to int)
@@ -137,7 +139,7 @@ cdef class Strings:
         Returns
         -------
         int
-            The language, for `view`.
+            The language, for `view`; equal ones are one number.
 
         Raises
         ------
@@ -146,10 +148,30 @@ cdef class Strings:
         LimitError
             A lower bound of 2**31 - 2 or more, or the budget.
         """
+        cdef tuple terms = tuple(patterns)
+        cdef list ordered = sorted(windows, key=itemgetter(0))
+        content, number = self.names_number(names)
+        key = number, terms, tuple([(low, high, frozenset(table.items())) for low, high, table in ordered])
+        known = self.language_ids.get(key)
+        if known is None:
+            known = self.language_ids[key] = self._new_language(content, terms, ordered)
+        return known
+
+    cdef tuple names_number(self, names):
+        """``(names as tuples, number)``; equal names have one number. A tuple of tuples met before is known by its identity."""
+        known = self.names_met.get(id(names))
+        if known is None:
+            fixed = type(names) is tuple and all([type(name) is tuple for name in names])
+            content = names if fixed else tuple([tuple(name) for name in names])
+            known = content, self.names_ids.setdefault(content, len(self.names_ids))
+            if fixed:
+                self.names_met[id(names)] = known
+        return known
+
+    cdef _new_language(self, tuple names, tuple terms, list ordered):
         cdef Language language
         # A text with a lone surrogate has no spelling.
-        cdef list known = sorted((text, outcome) for text, outcome in names if not has_surrogate(text))
-        cdef list ordered = sorted(windows, key=itemgetter(0))
+        cdef list known = sorted([(text, outcome) for text, outcome in names if not has_surrogate(text)])
         cdef list texts = [text for text, _ in known]
         cdef bytearray mask = bytearray()
         cdef bytes flat
@@ -172,7 +194,7 @@ cdef class Strings:
                 add_outcome(mask, outcome)
         memset(&language, 0, sizeof(Language))
         language.names = count
-        language.v = self.patterns.start(tuple(patterns))
+        language.v = self.patterns.start(terms)
         language.windows = <int32_t>len(ordered)
         flat = "".join(texts).encode("utf-32-le")
         starts = <int64_t*>realloc(NULL, (<size_t>count + 1) * sizeof(int64_t))
@@ -257,11 +279,15 @@ cdef class Strings:
                     some = True
             if some:
                 view.allowed = bits
-        content = []
+        content, besides = [], 0
         for i in range(l.windows):
             accepts = [accept for accept, outcome in tables[i] if mask >> outcome & 1]
             if accepts:
                 content.append((*limits[i], self.patterns.goal(accepts), i))
+                for _, outcome in tables[i]:
+                    besides |= 1 << outcome
+        besides &= mask
+        view.plain = -1 if besides == mask else self.view(language, besides)
         view.count = <int32_t>len(content)
         if view.count:
             windows = <Window*>self.windows.at(self.windows.add(view.count))
@@ -274,6 +300,8 @@ cdef class Strings:
             view.free = l.names == 0 and l.v == 0 and windows[0].low == 0 and windows[0].high == NO_BOUND
         view.others = self.others_ids.setdefault(tuple([window[:3] for window in content]), len(self.others_ids))
         i = self.views.add(1)
+        if view.plain < 0:
+            view.plain = i
         (<View*>self.views.at(i))[0] = view
         self.view_ids[language, mask] = i
         return i
@@ -623,6 +651,7 @@ cdef class Strings:
             return 0
         out.plain = at[0]
         out.plain.d = out.plain.u = -1
+        out.plain.lang = view.plain
         out.apart = at.d >= 0 or at.u >= 0 and (used != 0 and self.used_names.begins(used, at.u))
         # No character leads to another state: what the patterns say is settled.
         out.free = self.patterns.edges(at.v, &edges) == 2 and edges[0].next == at.v and edges[1].next == at.v
@@ -720,6 +749,32 @@ cdef class Strings:
         self.read(leaf, &at)
         self.check_used(used)
         return self.use(used, &at)
+
+    def names(self, int used):
+        """The texts of a set of used names, as a list of str.
+
+        Examples
+        --------
+        >>> Strings(None, Budget(1 << 20, "example")).names(0)
+        []
+        """
+        cdef int32_t node, at
+        cdef list out = [], todo = [0]
+        self.check_used(used)
+        while todo:
+            node = todo.pop()
+            if self.used_names.contains(used, node):
+                chars, at = [], node
+                while at > 0:
+                    chars.append(chr(self.used_names.node(at).char))
+                    at = self.used_names.node(at).parent
+                out.append("".join(chars[::-1]))
+            node = self.used_names.node(node).kids
+            while node >= 0:
+                if self.used_names.begins(used, node):
+                    todo.append(node)
+                node = self.used_names.node(node).next
+        return out
 
     def mask_leaf_at(self, bytes leaf not None, int used, int horizon):
         """``(leaf, matters)``: the representative for the next ``horizon`` characters; may used names still matter?"""
