@@ -8,11 +8,15 @@ from llgcy.bitmask import apply_bitmask
 from llgcy.tokenizer import Tokenizer
 
 
+RARE = 7        # white space and backslashes are less likely by e to this power
+
+
 class StandIn:
     """Logits of a model that knows nothing but how often tokens occur.
 
     Its distribution is the same at every step: Zipf's law over the ids, since trained vocabularies list frequent tokens first, with
-    the EOS tokens as likely as the most frequent one. `next_logits` adds Gumbel noise to the log-probabilities, so the *largest* allowed
+    the EOS tokens as likely as the most frequent one; only white space and backslashes are made rare, since many grammars offer them
+    everywhere (JSON between any two tokens, and to spell any character), and text would be little else. `next_logits` adds Gumbel noise to the log-probabilities, so the *largest* allowed
     logit is a sample from the allowed part of the distribution (the Gumbel-max trick), and greedy decoding gives varied text.
 
     Parameters
@@ -32,6 +36,8 @@ class StandIn:
         self._random = np.random.Generator(np.random.PCG64(seed))
         self._prior = -np.log(np.arange(1, tokenizer.vocab_size + 1, dtype=np.float32))
         self._prior[list(tokenizer.eos_token_ids)] = 0
+        rare = [id for id, token in enumerate(tokenizer.text_tokens()) if token and (token.isspace() or b"\\" in token)]
+        self._prior[rare] -= RARE
 
     def next_logits(self) -> npt.NDArray[np.float32]:
         """The logits of the next step: a new array of length ``vocab_size``, all finite."""
