@@ -455,7 +455,7 @@ def test_sets_do_not_depend_on_the_order_of_their_names():
     assert first[-1] == second[-1] and len(set(first)) == len(names) + 1
     for i in rng.sample(range(len(names)), 20):
         inside = set(names[:i])
-        assert sorted(strings.names(first[i])) == names[:i]
+        assert sorted(strings.names_used(first[i])) == names[:i]
         for name in rng.sample(names, 20):
             leaf = strings.feed(strings.begin(view, first[i]), name.encode(), first[i])
             assert strings.outcome_at(leaf, first[i]) == (name not in inside)
@@ -469,6 +469,23 @@ def test_a_name_is_no_other_text_even_where_it_may_not_come():
     assert [strings.outcome_at(strings.begin(view))] == [2]
     assert alive(strings, view, [b"a", b"b", b"c", b"\\u0061"]) == [False, False, True, False]
     assert alive(strings, strings.view(language), [b"a", b"b", b"c"]) == [True, False, True]
+
+
+def test_plenty_of_other_texts():
+    strings, regexes = make()
+    letters, five = regexes.chars([(97, 122)]), regexes.repeat(literal(regexes, "abcde"), 0, None)
+    few = [regexes.words(["a", "b"]), regexes.repeat(letters, 4, 4), regexes.repeat(literal(regexes, "a"), 0, 9000), regexes.all]
+    assert [strings.has_plenty(matching(strings, term)) for term in few] == [False, False, False, True]
+    many = [regexes.repeat(letters, 5, 5), five, regexes.complement(five)]
+    assert [strings.has_plenty(matching(strings, term)) for term in many] == [True, True, True]
+    assert [strings.has_plenty(matching(strings, term, 0, 10**6)) for term in many] == [True, False, True]
+    plain = [strings.view(strings.language([("a", 2)], (), [(0, high, {0: 1})])) for high in (0, 1, 2, None)]
+    assert [strings.has_plenty(view) for view in plain] == [False, True, True, True]
+    assert not strings.has_plenty(strings.view(strings.language([("a", 2)], (), [])))
+    # The lengths have a period of 9,699,690 characters, but there is a text of nearly every length.
+    primes = regexes.either([regexes.repeat(regexes.repeat(regexes.any, p, p), 1, None) for p in (2, 3, 5, 7, 11, 13, 17, 19)])
+    names = [(chr(0x4E00 + i) * 2, 0) for i in range(300)]
+    assert strings.begin(strings.view(strings.language(names, [primes], [(0, None, {1: 1})]))) is not None
 
 
 def test_views_are_interned():

@@ -12,7 +12,6 @@ from llgcy.errors import LimitError
 
 cdef enum:
     FUEL = 4_000_000            # edges and sets that one query may look at
-    LONGEST_COUNTED = 100_000   # characters of the texts that are counted one by one
     FOLLOWING = 1_000           # states that farthest() looks at
     SURROGATES = 0xD800
     BEHIND_SURROGATES = 0xE000
@@ -371,7 +370,7 @@ cdef class Patterns:
         return steps if steps < 0 else low + steps
 
     cdef int32_t texts(self, int32_t goal, int32_t state, int32_t low, int32_t high, int32_t need) except -1 nogil:
-        cdef int32_t now, fits = 0
+        cdef int32_t now, mark = -1, fits = 0
         cdef int64_t length, steps, longest = 0
         if low > high or self.nearest(goal, state) < 0:
             return 0
@@ -388,14 +387,16 @@ cdef class Patterns:
             length += steps
             fits += 1
             longest = length
-            if fits > need:
+            if fits > need or high == NO_BOUND and now == mark:        # sets that come back do so for ever
                 return need + 1
+            if fits & (fits - 1) == 0:
+                mark = now
             now = self.next_set(now)
             length += 1
         return self.count(goal, state, low, <int32_t>longest, need) if fits else 0
 
     cdef int32_t count(self, int32_t goal, int32_t state, int32_t low, int32_t high, int32_t need) except -1 nogil:
-        """texts() where `high` is finite and not large: how many texts lead to each state, character by character."""
+        """texts() where `high` is finite: how many texts lead to each state, character by character."""
         cdef int32_t now = self.set_of(&state, 1), after, i, j, edges_count
         cdef int64_t* counts = NULL
         cdef int64_t* next_counts = NULL
@@ -404,10 +405,6 @@ cdef class Patterns:
         cdef const Edge* edges
         cdef int64_t total = 0, limit = <int64_t>need + 1, length
         cdef int32_t place
-        if high > LONGEST_COUNTED:
-            with gil:
-                raise LimitError(f"texts of {high:,} characters are too long to be counted against the names used "
-                                 f"(limit {LONGEST_COUNTED:,})")
         counts = <int64_t*>malloc(sizeof(int64_t))
         try:
             if counts == NULL:

@@ -25,6 +25,11 @@ cdef enum:
     UNKNOWN_SET = -2            # use(): the name was read without growing the trie
     MANY = 1 << 30              # a count that no number of names reaches
 
+cdef enum Known:
+    NOT_KNOWN = 0
+    YES = 1
+    NO = 2
+
 cdef struct Window:             # lengths and where a text of such a length may end
     int32_t low                 # characters, both included
     int32_t high                # or NO_BOUND
@@ -52,6 +57,7 @@ cdef struct View:
     int32_t plain               # the view that lets the outcomes of these windows come alone: what can be said without names is
                                 # remembered under it, for all views of the language with the same windows
     int32_t others              # handle of the content of `windows`: what is known of lengths is shared by it
+    int32_t plenty              # Known: are there more texts besides the names than documents can use up?
     bint free                   # all texts may come: no names, no patterns, no bounds
 
 cdef struct Count:              # a memo: texts besides the names, from (others, v, k)
@@ -105,6 +111,9 @@ cdef class Strings:
     cdef int split(self, const Leaf* at, int32_t used, Split* out) except -1 nogil
     # The leaf after n more characters of a free rest, see Split.free.
     cdef int later(self, const Leaf* at, int32_t n, Leaf* out) except -1 nogil
+
+    # Are there more texts besides the names than any document can use up? True is exact; false where it is too hard to tell, too.
+    cdef bint plenty(self, int32_t view) except -1 nogil
 
     cdef int step_any(self, const Leaf* at, int32_t used, uint8_t byte, bint grow, Leaf* out) except -1 nogil
     cdef int alive(self, const View* view, int32_t used, const Leaf* at) except -1 nogil

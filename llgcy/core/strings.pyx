@@ -23,6 +23,7 @@ cdef enum:
     MAX_OUTCOME = 1 << 24
     LONGEST_WRITTEN = 1 << 24       # characters of a text that shortest() writes
     ROOT = 0
+    PLENTY = 1 << 20                # names that no document has
 
 
 cdef inline bint any_set(const uint64_t* bits, int32_t low, int32_t high) noexcept nogil:
@@ -180,6 +181,8 @@ cdef class Strings:
         cdef int64_t* starts
         cdef int32_t* numbers
         cdef NameNode* nodes
+        if count > PLENTY:
+            raise LimitError(f"{count:,} names in one object or enum; the limit is {PLENTY:,}")
         if len(set(texts)) != count:
             raise ValueError("the same name twice")
         for _, outcome in known:
@@ -607,6 +610,17 @@ cdef class Strings:
             top = False
         return total
 
+    cdef bint plenty(self, int32_t view) except -1 nogil:
+        cdef View* w = <View*>self.views.at(view)
+        cdef int32_t need = PLENTY + w.names
+        if w.plenty == NOT_KNOWN:
+            with gil:
+                try:
+                    w.plenty = YES if self.others(w, w.v, 0, need) > need else NO
+                except LimitError:          # too hard to count: nobody relies on a no
+                    w.plenty = NO
+        return w.plenty == YES
+
     # -- masks --------------------------------------------------------------------------------------------------------------
 
     cdef int mask_leaf(self, const Leaf* at, int32_t used, int32_t horizon, Leaf* out) except -1 nogil:
@@ -750,12 +764,12 @@ cdef class Strings:
         self.check_used(used)
         return self.use(used, &at)
 
-    def names(self, int used):
+    def names_used(self, int used):
         """The texts of a set of used names, as a list of str.
 
         Examples
         --------
-        >>> Strings(None, Budget(1 << 20, "example")).names(0)
+        >>> Strings(None, Budget(1 << 20, "example")).names_used(0)
         []
         """
         cdef int32_t node, at
@@ -793,6 +807,12 @@ cdef class Strings:
         if not self.split(&at, used, &split):
             return None
         return ((<char*>&split.plain)[:sizeof(Leaf)], bool(split.apart), (split.least, split.most) if split.free else None)
+
+    def has_plenty(self, int view):
+        """Are there more texts besides the names than any document can use up? False where it is too hard to tell, too."""
+        if not 0 <= view < self.views.length:
+            raise ValueError(f"there is no view {view}")
+        return bool(self.plenty(view))
 
     def later_at(self, bytes leaf not None, int characters):
         """The leaf after so many more characters, where they do not matter but by their number."""
