@@ -277,6 +277,8 @@ def test_bytes_that_are_no_utf8():
     (r"(?:a(?=b|$)b?)+$", "xaba", "xac"),
     (r"^(?:(?=a)a|b)*$", "abab", "ac"),
     (r"(?=a)*b", "b", "a"),
+    (r"(?:(?<=a))+b", "ab", "b"),
+    (r"^(?:^)*a", "a", "ba"),
     (r"^[^\d\s]+$", "ab", "a1"),
 ])
 def test_ecma(pattern, yes, no):
@@ -294,7 +296,7 @@ def test_ecma_flags(flags, pattern, yes, no):
 
 @pytest.mark.parametrize("pattern, place", [
     (r"(a)\1", 4), (r"(?<x>a)\k<x>", 8), (r"\A", 1), (r"\Z", 1), (r"\a", 1), (r"\01", 1), (r"\c1", 1), (r"\p{lu}", 1), (r"\p{Script=greek}", 1), (r"\pL", 1), (r"(?>a)", 1), (r"(?P<x>a)", 1),
-    ("a**", 3), ("a{,3}", 2), ("[b-a]", 2), (r"[\1]", 2), ("(", 1), (")", 1), ("[", 2), ("+", 1), (r"\u{110000}", 1), ("(?<1>a)", 1), ("(?ii:a)", 1), ("(?<=a)*", 7), (r"\x1", 1), (r"\u12", 1)])
+    ("a**", 3), ("a{,3}", 2), ("[b-a]", 2), (r"[\1]", 2), ("(", 1), (")", 1), ("[", 2), ("+", 1), (r"\u{110000}", 1), ("(?<1>a)", 1), ("(?ii:a)", 1), ("(?<=a)*", 7), (r"[\p{L}-z]", 7), (r"\x1", 1), (r"\u12", 1)])
 def test_ecma_errors(pattern, place):
     assert column(pattern, "ecma") == place
 

@@ -1428,24 +1428,27 @@ cdef class Regexes:
         return {"terms": self.terms.length, "rows": self.rows.length, "bytes": self.budget.used,
                 "searches": self.searches, "visited": self.visited}
 
-    def show(self, int32_t id):
-        """A term as nested tuples, for people and tests: ("cat", ...), ("repeat", term, low, high), ..."""
+    def show(self, int32_t id, int depth=20):
+        """A term as nested tuples, for people: ("cat", ...), ("repeat", term, low, high), ...; "..." below the depth."""
         cdef Term* t
+        cdef int32_t i
         self.check(id)
+        if depth <= 0:
+            return "..."
         t = self.term(id)
         if t.kind == K_NONE or t.kind == K_EMPTY:
             return ("none" if t.kind == K_NONE else "empty",)
         if t.kind == K_CHARS:
             return ("chars", *((first, last) for first, last, _ in self.edges(id)))
         if t.kind == K_FAN:
-            return ("fan", bool(t.low), *((t.edges[i].first, t.edges[i].last, self.show(t.edges[i].next)) for i in range(t.b)))
+            return ("fan", bool(t.low), *((e.first, e.last, self.show(e.next, depth - 1)) for e in t.edges[:t.b]))
         if t.kind == K_OR or t.kind == K_AND:
-            return ("either" if t.kind == K_OR else "both", *(self.show((<int32_t*>self.cells.at(t.a))[i]) for i in range(t.b)))
+            return ("either" if t.kind == K_OR else "both", *(self.show(i, depth - 1) for i in (<int32_t*>self.cells.at(t.a))[:t.b]))
         if t.kind == K_CAT:
-            return ("cat", self.show(t.a), self.show(t.b))
+            return ("cat", self.show(t.a, depth - 1), self.show(t.b, depth - 1))
         if t.kind == K_REPEAT:
-            return ("repeat", self.show(t.a), t.low, None if t.high == ENDLESS else t.high)
-        return ({K_NOT: "complement", K_AHEAD: "ahead", K_BEHIND: "behind"}[t.kind], self.show(t.a))
+            return ("repeat", self.show(t.a, depth - 1), t.low, None if t.high == ENDLESS else t.high)
+        return ({K_NOT: "complement", K_AHEAD: "ahead", K_BEHIND: "behind"}[t.kind], self.show(t.a, depth - 1))
 
 
 NICE = [(0x61, 0x7A), (0x30, 0x39), (0x41, 0x5A), (0x20, 0x7E)]

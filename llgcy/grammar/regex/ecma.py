@@ -107,8 +107,10 @@ class Ecma(Scanner):
                 self.pos += 1
                 to = self.pos
                 high, other = self.member(self.next("a character class"), to)
-                if low is None or high is None:
-                    ranges += ((45, 45), *other)        # a hyphen beside a class escape is itself
+                if low is None or high is None:         # a hyphen beside a class escape is itself
+                    if "p" in (self.text[at + 1:at + 2].lower(), self.text[to + 1:to + 2].lower()):
+                        raise self.error("a hyphen beside a property (write \\- for the character)", to - 1)
+                    ranges += ((45, 45), *other)
                 elif high < low:
                     raise self.error(f"the range {self.text[at:self.pos]!r} has no characters", at)
                 else:
@@ -146,11 +148,6 @@ class Ecma(Scanner):
                 raise self.error(f"{self.text[self.pos:end + 1]!r} counts nothing in this syntax (write {{0,n}} for at most n)")
         return False
 
-    def close(self, start):
-        super().close(start)
-        part = self.groups[-1].parts[-1]
-        self.repeatable = not (isinstance(part, Look) and not part.ahead)
-
     def open(self, start):
         if not self.skip("?"):
             self.begin(start, None)
@@ -161,7 +158,7 @@ class Ecma(Scanner):
         elif c in "=!":
             self.begin(start, self.looking(True, c == "!", start))
         elif c == "<" and self.peek() in ("=", "!"):
-            self.begin(start, self.looking(False, self.next("a group") == "!", start))
+            self.begin(start, self.looking(False, self.next("a group") == "!", start), repeatable=False)
         elif c == "<":
             name = self.until(">", "the name of the group", start)
             if not name.replace("$", "_").isidentifier():

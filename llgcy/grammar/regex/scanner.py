@@ -17,14 +17,15 @@ HEX = frozenset("0123456789abcdefABCDEF")
 class Group:
     """An open group: what is read of it, and how to go on when it closes."""
 
-    __slots__ = ("done", "parts", "flags", "wrap", "start")
+    __slots__ = ("done", "parts", "flags", "wrap", "start", "repeatable")
 
-    def __init__(self, flags, wrap, start):
+    def __init__(self, flags, wrap, start, repeatable=True):
         self.done = []          # finished alternatives
         self.parts = []         # of the alternative under way
         self.flags = flags      # of the enclosing group, to be restored
         self.wrap = wrap        # tree -> tree
         self.start = start      # offset of the parenthesis
+        self.repeatable = repeatable
 
 
 class Scanner:
@@ -144,9 +145,9 @@ class Scanner:
     def content(self, group):
         return alternate([*group.done, concat(group.parts)])
 
-    def begin(self, start, wrap, flags=None):
+    def begin(self, start, wrap, flags=None, repeatable=True):
         """Open a group; `wrap` makes its tree of the tree inside."""
-        self.groups.append(Group(self.flags, wrap, start))
+        self.groups.append(Group(self.flags, wrap, start, repeatable))
         if flags is not None:
             self.flags = flags
 
@@ -154,7 +155,7 @@ class Scanner:
         if len(self.groups) == 1:
             raise self.error("a parenthesis was never opened", start)
         group = self.groups.pop()
-        self.flags = group.flags
+        self.flags, self.repeatable = group.flags, group.repeatable
         self.groups[-1].parts.append(group.wrap(self.content(group)) if group.wrap else self.content(group))
 
     def atom(self, c, start):
