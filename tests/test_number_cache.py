@@ -37,10 +37,11 @@ def texts(rng, formula):
         yield text.encode()
 
 
+@pytest.mark.parametrize("spelling", ["plain", "any"])
 @pytest.mark.parametrize("index", range(len(FORMULAS)))
-def test_equal_to_the_lexeme(index):
+def test_equal_to_the_lexeme(index, spelling):
     rng = random.Random(index)
-    lexeme = NumberLexeme(FORMULAS[index])
+    lexeme = NumberLexeme(FORMULAS[index], spelling)
     numbers = Numbers(Budget(1 << 24, "a test"))
     language = numbers.language(lexeme)
     read = list(texts(rng, FORMULAS[index]))

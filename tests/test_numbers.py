@@ -8,7 +8,7 @@ import pytest
 
 from llgcy.errors import LimitError
 from llgcy.schema.exact import DIGITS, Exact
-from llgcy.schema.numbers import NumberLexeme, holds, is_empty, witness
+from llgcy.schema.numbers import NumberLexeme, exponents, holds, is_empty, witness
 
 E = Exact.of
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -146,19 +146,21 @@ def check_all_texts(formulas, spelling, alphabet, length, rng):
 SHAPES = [("015-.", 5), ("0123456789-.", 3), ("05-.e", 5), ("0129.eE+-", 4), ("05.", 6), ("123450", 4)]
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_random_formulas_plain(seed):
-    rng = random.Random(seed)
-    for _ in range(8):
-        check_all_texts((random_formula(rng, rng.choice([0, 1, 2, 2, 3])),), "plain", *rng.choice(SHAPES), rng)
+@pytest.mark.parametrize("spelling", ["plain", "any"])
+@pytest.mark.parametrize("seed", range(6))
+def test_random_formulas(seed, spelling):
+    rng = random.Random(f"{seed} {spelling}")
+    for _ in range(6):
+        check_all_texts((random_formula(rng, rng.choice([0, 1, 2, 2, 3])),), spelling, *rng.choice(SHAPES), rng)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_alternatives_side_by_side(seed):
-    rng = random.Random(100 + seed)
-    for _ in range(4):
-        formulas = [random_formula(rng, rng.choice([0, 1, 2])) for _ in range(rng.randint(2, 4))]
-        check_all_texts((*formulas, formulas[0]), "plain", *rng.choice(SHAPES[:4]), rng)
+@pytest.mark.parametrize("spelling", ["plain", "any"])
+@pytest.mark.parametrize("seed", range(2))
+def test_alternatives_side_by_side(seed, spelling):
+    rng = random.Random(f"alternatives {seed} {spelling}")
+    for _ in range(3):
+        formulas = [random_formula(rng, rng.choice([0, 1, 2])) for _ in range(rng.randint(2, 3))]
+        check_all_texts((*formulas, formulas[0]), spelling, *rng.choice(SHAPES[1:4]), rng)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -227,6 +229,23 @@ CASES = [
     (("true",), "plain", ["0", "-0", "1e5", "1E+007", "-0.0e-0", "10.50"], ["01", "1.", ".5", "1e", "+1", "1e+", "-"]),
     (("gt", E(0)), "plain", ["1", "0.5e9", "1e-400"], ["0", "0.0", "0e5", "-1", "-0"]),
     (("true",), "any", ["0", "-0", "1e5", "1E+007", "-0.0e-0", "10.50"], ["01", "1.", ".5", "1e", "+1", "1e+", "-"]),
+    # every spelling of a member, and of no other number
+    (BIG_PRIME_MULTIPLE, "any", ["123456789.0", "1.23456789e8", "123456789000e-3", "-0e7", "0.0", "246913578E+10"],
+     ["1.23456789e7", "123456789e-1", "1e9"]),
+    (("mult", E("1e-8")), "any", ["1e-8", "1e-08", "10e-9", "1.5e-7", "1e" + "9" * 30], ["1e-9", "15e-9", "1e-" + "9" * 30]),
+    (("mult", E(3)), "any", ["3e5", "0.3e1", "30e-1", "12e" + "9" * 40, "3e-0", "300e-2"], ["1e1", "3e-1", "1e" + "9" * 40, "300e-3"]),
+    (("le", E("1e308")), "any", ["1e308", "0.1e309", "100e306", "-1e400", "1e00308"], ["1.0000000000000000000000000000000001e308", "1e309"]),
+    (("ge", E("1e1000000000")), "any", ["1e1000000000", "0.001e1000000003", "1" + "0" * 50 + "e999999950", "1e" + "9" * 40],
+     ["1e999999999", "9.99e999999999", "5"]),
+    (of(("ge", E("1e1000000000")), ("le", E("1e1000000000")), ("int",)), "any", ["10e999999999", "1e+01000000000"], ["1e1000000001", "1.1e1000000000"]),
+    (("in", (E(9007199254740993), E("0.1"))), "any", ["0.1", "1e-1", "9.007199254740993e15", "9007199254740993000e-3"],
+     ["9007199254740992", "9.007199254740992e15"]),
+    (of(("mult", E("0.1")), ("not", ("mult", E(1))), ("gt", E(0)), ("lt", E(5))), "any", ["1e-1", "49e-1", "0.33e1"],
+     ["10e-1", "5e0", "1e-2", "51e-1"]),
+    (of(*(("mult", E(m)) for m in (4, 6, 10, "0.7"))), "any", ["420", "42e1", "0.42e3"], ["210", "42", "60", "42e0"]),
+    (("or", of(("ge", E(1)), ("le", E(2))), of(("ge", E(10)), ("lt", E(20)))), "any", ["1", "2.0", "1e1", "0.19e2", "1.99999e1"],
+     ["3", "2e1", "2.1"]),
+    (of(("int",), ("ge", E(0)), ("lt", E(100))), "any", ["7", "7.0", "70e-1", "0.7e1", "-0", "0e5", "9900e-2"], ["100", "1e2", "7.5", "-1", "1e-1"]),
     (("lt", E(0)), "any", ["-1", "-0.5e9", "-1e-400"], ["0", "-0.0", "-0e5", "1", "-0"]),
 ]
 
@@ -264,6 +283,80 @@ def test_long_texts_near_bounds_and_multiples(seed):
                 state = lexeme.step(state, ord(text[k])) if k < len(text) else state
             if accepts_text(formula, "plain", text, exponents):
                 assert state is not None, (formula, text)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_long_texts_with_exponents(seed):
+    """Spellings of numbers near bounds and multiples, with exponents far from 0: verdicts on every prefix, none dies early."""
+    rng = random.Random(400 + seed)
+    for _ in range(10):
+        shift = rng.choice([0, 0, 5, -5, 300, -300])
+        low = rng.randrange(1, 10 ** rng.randint(1, 12))
+        high = low + rng.randrange(1, 10 ** rng.randint(1, 12))
+        divisor = Exact.scaled(rng.choice([1, 7, 12, 99991, 123456789, 2 ** 20]), rng.randint(-9, 2) + shift)
+        parts = [("ge", Exact.scaled(low, shift)), (rng.choice(["le", "lt"]), Exact.scaled(high, shift)), ("mult", divisor),
+                 ("not", ("mult", Exact.scaled(rng.choice([1, 3, 5]), shift)))]
+        formula = ("and", *rng.sample(parts, rng.randint(1, 4)))
+        lexeme = NumberLexeme((formula,), "any")
+        for _ in range(6):
+            c = max(rng.choice([low, high, divisor.c * rng.randrange(1, 10 ** rng.randint(1, 9))]) + rng.choice([0, 0, 0, 1, -1]), 0)
+            e = rng.choice([shift, shift, divisor.e])
+            digits = str(c) + "0" * rng.choice([0, 0, 1, 3])
+            e -= len(digits) - len(str(c))
+            behind = rng.randrange(len(digits))
+            if c == 0:
+                digits, behind = "0", 0
+            text = digits[:len(digits) - behind] + ("." + digits[len(digits) - behind:] if behind else "")
+            text += rng.choice("eE") + ("-" if e + behind < 0 else rng.choice(["", "+"])) + rng.choice(["", "0"]) + str(abs(e + behind))
+            state = lexeme.start()
+            for k in range(len(text) + 1):
+                if state is None:
+                    break
+                assert bool(lexeme.accepts(state)) == accepts_text(formula, "any", text[:k], True), (formula, text[:k])
+                whole = text[:k] + lexeme.shortest(state).decode()
+                assert accepts_text(formula, "any", whole, True), (formula, text[:k], whole)
+                state = lexeme.step(state, ord(text[k])) if k < len(text) else state
+            if accepts_text(formula, "any", text, True):
+                assert state is not None, (formula, text)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_exponent_digits(seed):
+    """The automaton over exponents against a list of all exponents of up to three digits."""
+    rng = random.Random(500 + seed)
+    texts_of = {0: ["0", "00", "-0", "+0", "000"]}
+    for value in range(1, 1000):
+        for digits in {str(value), str(value).rjust(3, "0"), str(value).rjust(2, "0")}:
+            texts_of.setdefault(value, []).extend([digits, "+" + digits])
+            texts_of.setdefault(-value, []).append("-" + digits)
+    for _ in range(12):
+        ends = sorted(rng.sample(range(-1100, 1100), 2 * rng.randint(1, 4)))
+        ranges = exponents.join((ends[i], ends[i + 1]) for i in range(0, len(ends), 2))
+        if rng.random() < 0.5:
+            ranges = ((-exponents.INFINITY, ranges[0][1]), *ranges[1:])
+        if rng.random() < 0.5:
+            ranges = (*ranges[:-1], (ranges[-1][0], exponents.INFINITY))
+        right = lambda value: any(first <= value <= last for first, last in ranges)
+        for value, spelled in texts_of.items():
+            for text in spelled:
+                state = (exponents.E, ranges)
+                for byte in text.encode():
+                    state = state and exponents.step(state, byte)
+                assert right(value) == bool(state and exponents.accepts(state)), (ranges, text)
+                if state is not None:
+                    assert right(int(text + exponents.shortest(state))), (ranges, text)
+        best = exponents.shortest((exponents.E, ranges))
+        assert right(int(best)) and not any(right(v) for v, spelled in texts_of.items() if min(map(len, spelled)) < len(best))
+
+
+def test_exponents_of_any_length():
+    state = (exponents.E, ((10 ** 15, 10 ** 15 + 5), (10 ** 16, exponents.INFINITY)))
+    for text, good in [("1000000000000003", True), ("1000000000000006", False), ("9" * 60, True), ("0" * 60 + "1000000000000003", True),
+                       ("-5", False), ("99999999999999", False)]:
+        at = state
+        for byte in text.encode():
+            at = at and exponents.step(at, byte)
+        assert bool(at and exponents.accepts(at)) == good, text
 
 
 def reachable_states(lexeme, most):
@@ -304,7 +397,7 @@ def test_huge_numbers_meet_limits_or_cost_nothing():
 
 
 @pytest.mark.parametrize("formula", [
-    ("ge", E("1e1000000000")), ("mult", E("1e-5000")), ("mult", E("1e5000")), ("ge", E("1e-5000")), ("mult", E(2 ** 127 + 1)),
+    ("ge", E("1e1000000000")), ("mult", E("1e-5000")), ("mult", E("1e5000")), ("ge", E("1e-5000")), ("ge", E("1e-1000000000")), ("mult", E("1e-1000000000")), ("mult", E(2 ** 127 + 1)),
     of(*(("mult", E(p)) for p in (2, 3, 5, 7, 11, 13, 17, 19, 23))), of(("mult", E(2 ** 100)), ("mult", E(3 ** 70))),
     functools.reduce(lambda f, _: ("not", f), range(100_000), ("int",)),
     functools.reduce(lambda f, i: ("and" if i % 2 else "or", f, ("ge", E(i))), range(5_000), ("int",)),
@@ -313,6 +406,28 @@ def test_huge_numbers_meet_limits_or_cost_nothing():
 def test_limits(formula):
     with pytest.raises(LimitError):
         NumberLexeme((formula,))
+
+
+@pytest.mark.parametrize("formula", [
+    of(("not", ("int",)), ("gt", E("1e1000000000"))), of(("mult", E("1e-1000000000")), ("not", ("mult", E("1e-999999999"))), ("ge", E(1))),
+    of(("int",), ("not", ("mult", E(2))), ("gt", E("1e5000")), ("lt", E("2e5000"))), ("mult", E(2 ** 127 + 1)),
+])
+def test_limits_with_exponents(formula):
+    with pytest.raises(LimitError):
+        NumberLexeme((formula,), "any")
+
+
+@pytest.mark.parametrize("formula, text", [
+    (of(("int",), ("gt", E("1e1000000000"))), "2e1000000000"), (of(("not", ("mult", E(3))), ("gt", E("1e1000000000"))), "2e1000000000"),
+    (of(("mult", E("1e-1000000000")), ("not", ("mult", E("1e-999999999")))), "1e-1000000000"),
+    (of(("not", ("int",)), ("lt", E("1e1000000000")), ("gt", E(0))), "1e-1"), (("ge", E("1e-1000000000")), "0.01e-999999998"),
+])
+def test_far_exponents_cost_nothing(formula, text):
+    lexeme = NumberLexeme((formula,), "any")
+    assert lexeme.accepts(run(lexeme, text))
+    for k in range(len(text)):
+        whole = text[:k] + lexeme.shortest(run(lexeme, text[:k])).decode()
+        assert lexeme.accepts(run(lexeme, whole)), whole
 
 
 @pytest.mark.parametrize("formula, error", [

@@ -122,6 +122,22 @@ class Divisors:
         return sorted({n for k in self.members(condition) if k for q in (self.units[k],)
                        for n in range(q.e, q.e + len(str(q.c)) + _LONG + 1)})
 
+    def last_place(self, condition):
+        """A power of ten that numbers of a condition need not go below: some multiple of ``10**place`` is among those of any
+        magnitude from there on. Infinite where they may end with any number of zeros."""
+        best = -math.inf
+        for k in self.members(condition):
+            unit = self.units[k]
+            rest = 1 if unit is None else valuations(unit.c)[2]
+            place = math.inf
+            for j, m in enumerate(self.ms):
+                a, b, own = valuations(m.c)
+                # once all primes but 2 and 5 are there, enough zeros at the end make it a multiple
+                if not self.closed[k] >> j & 1 and rest % own == 0:
+                    place = min(place, m.e + max(a, b) - 1)
+            best = max(best, place)
+        return best
+
     @staticmethod
     def members(condition):
         """The indexes of the closed sets in a condition."""

@@ -6,6 +6,7 @@ from llgcy.schema.numbers.line import Line
 from llgcy.schema.numbers.plain import PlainLexeme
 from llgcy.schema.numbers.sides import map_cells
 from llgcy.schema.numbers.signed import SignedLexeme
+from llgcy.schema.numbers.spelled import SpelledLexeme
 
 SPELLINGS = ("plain", "any")
 
@@ -130,9 +131,7 @@ def part_of(formula, spelling):
     if signs is not None and (any(signs) or not plain) and (digits_only is fractional or only_signs(digits_only) == signs):
         negative, positive = signs
         return SignedLexeme(negative, fractional.contains_zero, positive, digits_only.contains_zero)
-    if plain:
-        return PlainLexeme(digits_only, fractional)
-    raise NotImplementedError
+    return PlainLexeme(digits_only, fractional) if plain else SpelledLexeme(fractional)
 
 
 def only_signs(line):

@@ -8,7 +8,7 @@ blocks look like (see `blocks`), and what divisibility needs to know of D (see `
 """
 from llgcy.errors import LimitError
 from llgcy.schema.exact import DIGITS, ONE, Exact, digits_of
-from llgcy.schema.numbers.blocks import Blocks
+from llgcy.schema.numbers.blocks import Blocks, Cut, Edge, cell_of
 from llgcy.schema.numbers.residues import append, merge_residues, meets, moduli, reachable, reduce
 from llgcy.schema.numbers.sides import Classes, build_sides
 
@@ -16,7 +16,7 @@ from llgcy.schema.numbers.sides import Classes, build_sides
 START = 0            #
 MINUS = 1            #
 ZERO = 2             # side                      a lone 0
-INTEGER = 3          # side, runs, rho, z        runs as in Blocks.runs
+INTEGER = 3          # side, runs, rho, z        runs: Blocks.runs by n, from 0 on
 POINT = 4            # side, piece, rho, z, 0    just after the point
 FRACTION = 5         # side, piece, rho, z, f    after f digits of the fraction
 SETTLED_POINT = 6    # here, later               just after the point: accepted with zeros alone; with any other digit
@@ -65,11 +65,11 @@ class PlainLexeme:
                 halves.append((points, members, cells))
         self._classes = Classes()
         self._sides = build_sides(tracks, divisors, self._classes, integer_track=W)
-        self._blocks = {side.number: Blocks(side, self._classes) for side in self._sides}
-        self._runs = {number: blocks.runs() for number, blocks in self._blocks.items()}
         self._divisors = tuple(sorted({m for conditions in self._classes.conditions for c in conditions for m in c.divisors.ms}))
         self._merged, self._fraction_classes = {}, {}
         self._check_limits()
+        self._blocks = {side.number: Blocks(side, self._classes, 0) for side in self._sides}
+        self._first_runs = {number: blocks.runs(1) for number, blocks in self._blocks.items()}
         #: Whether no number in plain spelling meets the formula.
         self.empty = not self._alive(self.start())
         if self.empty and far:
@@ -149,7 +149,7 @@ class PlainLexeme:
 
     def loop(self, shape):
         """See `NumberLexeme.loop`."""
-        if shape[0] != INTEGER or len(shape[2]) > 1 or isinstance(shape[2][0][1], tuple):
+        if shape[0] != INTEGER or len(shape[2]) > 1 or not isinstance(shape[2][0][1], int):
             return None
         modulus, zeros = self._moduli(shape)
         return None if modulus * (zeros + 1) <= _MERGED_RESIDUES else (modulus, zeros)
@@ -168,7 +168,7 @@ class PlainLexeme:
         if kind == INTEGER:
             _, side, runs, rho, z = state
             if digit >= 0:
-                return self._integer(side, self._blocks[side].shift(runs, digit), *append(rho, z, digit))
+                return self._integer(side, self._shift(side, runs, digit), *append(rho, z, digit))
             if byte == _POINT:
                 return self._fraction(POINT, side, runs[0][1], rho, z, 0)
         elif kind in (SETTLED, SETTLED_POINT):
@@ -180,11 +180,10 @@ class PlainLexeme:
                 return self._fraction(FRACTION, side, self._blocks[side].narrow(piece, -f, digit), *append(rho, z, digit), f + 1)
         elif kind == ZERO:
             if byte == _POINT:
-                blocks = self._blocks[state[1]]
-                return self._fraction(POINT, state[1], blocks.piece(*blocks.bounds(0), 0), 0, DIGITS, 0)
+                return self._fraction(POINT, state[1], self._blocks[state[1]].piece_of_order(0), 0, DIGITS, 0)
         elif digit >= 0:
             side = self._sides[kind == MINUS].number
-            return self._integer(side, self._blocks[side].shift(self._runs[side], digit), digit, 0) if digit else (ZERO, side)
+            return self._integer(side, self._shift(side, self._first_runs[side], digit), digit, 0) if digit else (ZERO, side)
         elif byte == _MINUS and kind == START:
             return (MINUS,)
         return None
@@ -214,15 +213,24 @@ class PlainLexeme:
                 rho, z = self._merge(runs, ms, rho, z)
         return INTEGER, side, runs, rho, z
 
+    def _shift(self, side, runs, digit):
+        """The runs after one more digit of the integer part: one digit less is to come in each."""
+        narrow, out = self._blocks[side].narrow, []
+        for i, (n, piece) in enumerate(runs):
+            if i + 1 < len(runs) and runs[i + 1][0] == 1:
+                continue        # it holds for n = 0 alone
+            piece = narrow(piece, n, digit)
+            if not out or out[-1][1] != piece:
+                out.append((max(n - 1, 0), piece))
+        return tuple(out)
+
     def _integer_divisors(self, runs):
         """Whether a block is cut, and the divisors that matter."""
         conditions = []
         for _, piece in runs:
-            if isinstance(piece, tuple):
-                if len(piece) == 2:
-                    return True, self._divisors
-                piece = piece[-1]
-            conditions += self._classes.conditions[piece]
+            if isinstance(piece, Cut):
+                return True, self._divisors
+            conditions += self._classes.conditions[cell_of(piece)]
         return False, tuple(sorted({m for c in conditions for m in c.divisors.ms}))
 
     def _merge(self, runs, ms, rho, z):
@@ -230,7 +238,7 @@ class PlainLexeme:
         modulus, zeros = moduli(ms, 0)
         if modulus * (zeros + 1) > _MERGED_RESIDUES or ms[0].e < -_MERGED_PLACES:
             return rho, z
-        classes = frozenset(piece if isinstance(piece, int) else piece[-1] for _, piece in runs)
+        classes = frozenset(cell_of(piece) for _, piece in runs)
         table = self._merged.get(classes)
         if table is None:
             pairs = [self._classes.conditions[c] for c in sorted(classes)]
@@ -241,7 +249,7 @@ class PlainLexeme:
         _, side, runs, rho, z = state
         blocks, conditions = self._blocks[side], self._classes.conditions
         for i, (n, piece) in enumerate(runs):
-            if isinstance(piece, tuple):
+            if not isinstance(piece, int):
                 if any(blocks.start_meets(track, piece, rho, z, n) or blocks.some_inside(track, piece, rho, z, n) for track in (W, R)):
                     return True
                 continue
@@ -277,18 +285,16 @@ class PlainLexeme:
             return kind, side, piece, *reduce(rho, z, *moduli(self._divisors, f)), f
         ms = condition.divisors.ms
         if all(m.e >= -f for m in ms):      # from here on only zeros keep the value, and with others no divisor is left
-            here = piece[R] if isinstance(piece, tuple) else meets(condition, rho, z, -f)
+            here = piece.members[R] if isinstance(piece, Edge) else meets(condition, rho, z, -f)
             return SETTLED_POINT if kind == POINT else SETTLED, here, bool(condition.mask & 1)
         number = self._fraction_class(condition)
-        return (kind, 0, number if isinstance(piece, int) else (False, piece[R], number), *reduce(rho, z, *moduli(ms, f)), f)
+        piece = Edge((False, piece.members[R]), number) if isinstance(piece, Edge) else number
+        return (kind, 0, piece, *reduce(rho, z, *moduli(ms, f)), f)
 
     def _fraction_condition(self, piece):
         """The condition in R of a block's cell; None if it is cut."""
-        if isinstance(piece, tuple):
-            if len(piece) == 2:
-                return None
-            piece = piece[-1]
-        return self._classes.conditions[piece][R]
+        cell = cell_of(piece)
+        return None if cell is None else self._classes.conditions[cell][R]
 
     def _fraction_class(self, condition):
         """The class of cells with this condition in R and nothing in W, which no longer matters."""

@@ -6,6 +6,7 @@ modulo what matters of the divisors' digits. Ten thousand needs five residues so
 import functools
 import math
 
+INFINITY = float("inf")
 _MOST_TENS = 127     # no divisor's digits (below 2**127) have a factor 2 or 5 more often
 
 
@@ -80,7 +81,11 @@ def some_in_block(condition, rho, z, n):
 
 
 def reachable(condition, rho, z, first, last):
-    """Whether for some n from `first` to `last` ``D * 10**n`` or a number of ``(D, D+1) * 10**n`` meets the condition."""
+    """Whether for some n from `first` to `last` (which may be infinite) ``D * 10**n`` or a number of ``(D, D+1) * 10**n`` meets the
+    condition."""
     divisors = condition.divisors
-    near = (n for n in (*divisors.turns(z), *divisors.scales(condition.mask)) if first < n < last)
-    return any(meets(condition, rho, z, n) or some_in_block(condition, rho, z, n) for n in (last, first, *near))
+    near = sorted({*divisors.turns(z), *divisors.scales(condition.mask)}) or [0]
+    # far above and far below nothing changes, and the way up is the way to most multiples
+    candidates = (last, first, near[-1] + 1, near[0] - 1, *near)
+    return any(meets(condition, rho, z, n) or some_in_block(condition, rho, z, n)
+               for n in candidates if first <= n <= last and -INFINITY < n < INFINITY)
