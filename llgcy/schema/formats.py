@@ -75,41 +75,53 @@ _MINUTE = "[0-5][0-9]"
 _FRACTION = r"(?:\.[0-9]+)?"
 _TIME = f"{_HOUR}:{_MINUTE}:[0-5][0-9]{_FRACTION}(?:[Zz]|[+-]{_HOUR}:{_MINUTE})"
 
-# In a leap second the local time is 23:59 plus the offset. Minutes and hours are two relations with 60 and 24 cases;
-# as one pattern it would be 1,440. Each leaves to the other what it does not relate. Offsets that move the local time
-# into the next day (+, not zero) stand apart from the others (-, zero), since they go with another date.
+# In a leap second the local time is 23:59 plus the offset: 1,440 cases as one pattern. So three patterns relate the hours,
+# the first and the last digit of the minutes to those of the offset, and each leaves free what the others say. An offset
+# behind UTC is 23:59 less the local time, digit by digit 5 and 9 less it for the minutes. One ahead of UTC is the local
+# time plus a minute: the last digit carries where it is 9, the first where the minute is 59; +00:00 is one of them.
+_DIGIT, _PAIR = "[0-9]", "[0-9][0-9]"
 
 
-def _leap_minutes(same_day, next_day):
-    """``mm:60`` and an offset, for each local minute; the hours of the offset are free."""
-    for local in range(60):
-        offsets = []
-        if same_day:
-            offsets.append(f"-[0-9][0-9]:{59 - local:02}")
-            if local == 59:
-                offsets.append(r"\+00:00|[Zz]")
-        if next_day:
-            hours = "(?:0[1-9]|[1-9][0-9])" if local == 59 else "[0-9][0-9]"
-            offsets.append(rf"\+{hours}:{(local + 1) % 60:02}")
-        yield f"{local:02}:60{_FRACTION}{_either(*offsets)}"
+def _leap_last_digits():
+    """``m:60`` and an offset, for each last digit of the local minute."""
+    for digit in range(10):
+        utc = "|[Zz]" if digit == 9 else ""
+        yield rf"{digit}:60{_FRACTION}(?:\+{_PAIR}:{_DIGIT}{(digit + 1) % 10}|-{_PAIR}:{_DIGIT}{9 - digit}{utc})"
 
 
-def _leap_hours():
-    """``hh:mm:60`` and an offset, for each local hour; of the minutes it matters only whether the offset has any."""
-    for local in range(24):
-        behind = f"-{23 - local:02}"
-        utc = "|[Zz]" if local == 23 else ""
-        yield (rf"{local:02}:(?:59:60{_FRACTION}(?:\+{(local + 1) % 24:02}:00|{behind}:00{utc})"
-               rf"|(?:[0-4][0-9]|5[0-8]):60{_FRACTION}(?:\+{local:02}|{behind}):{_MINUTE})")
+def _leap_first_digits():
+    """``mm:60`` and an offset, for each first digit of the local minute, without and with a carry from the last one."""
+    for digit in range(6):
+        behind = f"-{_PAIR}:{5 - digit}{_DIGIT}"
+        utc = "|[Zz]" if digit == 5 else ""
+        yield rf"{digit}[0-8]:60{_FRACTION}(?:\+{_PAIR}:{digit}{_DIGIT}|{behind})"
+        yield rf"{digit}9:60{_FRACTION}(?:\+{_PAIR}:{(digit + 1) % 6}{_DIGIT}|{behind}{utc})"
 
 
-_LEAP_HOURS = _either(*_leap_hours())
-_TIMES = (_either(_TIME, "[0-9][0-9]:" + _either(*_leap_minutes(True, True))), _either(_TIME, _LEAP_HOURS))
+def _leap_same_day():
+    """``hh:mm:60`` and an offset, for each local hour, where the local date is that of UTC."""
+    for hour in range(24):
+        utc = rf"|59:60{_FRACTION}(?:\+00:00|[Zz])" if hour == 23 else ""
+        yield f"{hour:02}:(?:{_PAIR}:60{_FRACTION}-{23 - hour:02}:{_PAIR}{utc})"
+
+
+def _leap_next_day():
+    """The same where the local date is the next day."""
+    for hour in range(24):
+        carried = rf"|59:60{_FRACTION}\+{hour + 1:02}:{_PAIR}" if hour < 23 else ""
+        yield rf"{hour:02}:(?:(?:[0-4]{_DIGIT}|5[0-8]):60{_FRACTION}\+{hour:02}:{_PAIR}{carried})"
+
+
+_LEAP_LAST_DIGITS = f"{_PAIR}:{_DIGIT}{_either(*_leap_last_digits())}"
+_LEAP_FIRST_DIGITS = f"{_PAIR}:{_either(*_leap_first_digits())}"
+_SAME_DAY, _NEXT_DAY = _either(*_leap_same_day()), _either(*_leap_next_day())
+_TIMES = (_either(_TIME, _LEAP_LAST_DIGITS), _either(_TIME, _LEAP_FIRST_DIGITS), _either(_TIME, _SAME_DAY, _NEXT_DAY))
 _DATE_TIMES = (
-    _either(f"{_DATE}[Tt]{_TIME}",
-            "[0-9]{4}-(?:06-30|12-31)[Tt][0-9][0-9]:" + _either(*_leap_minutes(True, False)),
-            "[0-9]{4}-(?:07-01|01-01)[Tt][0-9][0-9]:" + _either(*_leap_minutes(False, True))),
-    f"[0-9-]{{10}}[Tt]{_either(_TIME, _LEAP_HOURS)}")
+    _either(f"{_DATE}[Tt]{_TIME}", f"[0-9-]{{10}}[Tt]{_LEAP_LAST_DIGITS}"),
+    f"[0-9-]{{10}}[Tt]{_either(_TIME, _LEAP_FIRST_DIGITS)}",
+    _either(f"[0-9-]{{10}}[Tt]{_TIME}",
+            f"[0-9]{{4}}-(?:06-30|12-31)[Tt]{_SAME_DAY}",
+            f"[0-9]{{4}}-(?:07-01|01-01)[Tt]{_NEXT_DAY}"))
 
 # RFC 3339, appendix A: units descend without a gap, weeks stand alone.
 _DAYS = "[0-9]+D"
