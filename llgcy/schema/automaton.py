@@ -158,8 +158,11 @@ class Automaton:
         """The lexeme of some number formulas, in the spelling asked for."""
         found = self.lexemes.get(formulas)
         if found is None:
-            tuples = tuple(self.formulas.number_tuple(f) for f in formulas)
-            found = self.lexemes[formulas] = NumberLexeme(tuples, self.options.number_spelling)
+            fs = self.formulas
+            tuples = tuple(fs.number_tuple(f) for f in formulas)
+            # plain spelling has the integers of draft 4, as digits alone
+            strict = any(fs.nodes[a][0] == "digits" for f in formulas for a in fs.support(f))
+            found = self.lexemes[formulas] = NumberLexeme(tuples, "plain" if strict else self.options.number_spelling)
         return found
 
     def _value(self, v, place):

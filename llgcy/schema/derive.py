@@ -6,7 +6,7 @@ class is empty, where the residual is false and where no test is left to ask. So
 "exactly one" stops at the second hit.
 """
 from llgcy.errors import LimitError
-from llgcy.schema.formula import FALSE, NOTHING, TRUE
+from llgcy.schema.formula import ARRAY, FALSE, NOTHING, NUMBER, OBJECT, STRING, TRUE
 
 #: Decisions about the value of one name or item.
 DECISIONS = 20_000
@@ -67,8 +67,67 @@ class Leaves:
             else:
                 rest.append(test)
         residual = fs.assign(residual, truths)
-        if residual != FALSE and (yield value):
+        if residual == FALSE or not (yield value):
+            return
+        plain = [t for t in rest if self.is_plain(t.value)] if len(rest) > 2 else ()
+        if len(plain) < 3:
             self.todo.append((residual, value, rest))
+            return
+        rest = [t for t in rest if t not in plain]
+        for which, cell in self.cells(plain):
+            truths = {}
+            for i, test in enumerate(plain):
+                truths.update(test.yes if which >> i & 1 else test.no)
+            left = fs.assign(residual, truths)
+            if left == FALSE:
+                continue
+            cell = fs.both(value, cell)
+            if cell != NOTHING and (yield cell):
+                self.todo.append((left, cell, rest))
+        self.todo.sort(key=lambda way: fs.zero(way[0]))
+
+    def is_plain(self, v):
+        """Whether a value formula is finite sets of scalars, their complements, and whole kinds."""
+        fs = self.formulas
+        _, number, string, object, array = fs.values[v]
+        if object > FALSE or array > FALSE:
+            return False
+        return all(f <= FALSE or fs.nodes[f >> 1][0] in ("in", "value") for f in (number, string))
+
+    def cells(self, tests):
+        """The classes of values that plain tests tell apart: (set of the tests that hold, value formula), in one pass.
+
+        All constants in one class are one cell, so a hundred tests for a hundred constants are a hundred cells at once.
+        """
+        fs, groups = self.formulas, {}
+
+        def add(which, **parts):
+            groups.setdefault(which, []).append(fs.value(**parts))
+        rows = [fs.values[t.value] for t in tests]
+        for bit in (1, 2, 4):
+            add(sum(1 << i for i, row in enumerate(rows) if row[0] & bit), literals=bit)
+        for k, name in ((NUMBER, "number"), (STRING, "string")):
+            others, flips = 0, {}
+            for i, row in enumerate(rows):
+                f = row[k]
+                if f == TRUE or f > FALSE and f & 1:
+                    others |= 1 << i
+                if f > FALSE:
+                    for x in fs.nodes[f >> 1][1]:
+                        flips[x] = flips.get(x, 0) ^ 1 << i
+            op = "value" if k == NUMBER else "in"
+            by = {}
+            for x, flip in flips.items():
+                by.setdefault(others ^ flip, []).append(x)
+            for which, members in by.items():
+                add(which, **{name: fs.names(members) if op == "in" else fs.atom(op, frozenset(members))})
+            rest = TRUE
+            if flips:
+                rest = (fs.names(flips) if op == "in" else fs.atom(op, frozenset(flips))) ^ 1
+            add(others, **{name: rest})
+        for k, name in ((OBJECT, "object"), (ARRAY, "array")):
+            add(sum(1 << i for i, row in enumerate(rows) if row[k] == TRUE), **{name: TRUE})
+        return [(which, fs.union(cells)) for which, cells in groups.items()]
 
     def next(self):
         fs = self.formulas

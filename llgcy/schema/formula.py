@@ -1,11 +1,12 @@
 """Hash-consed boolean formulas over positive facts about one JSON value.
 
 A *formula* speaks of values of one kind. It is an int: twice the number of a node, plus one where negated; `TRUE` and
-`FALSE` are 0 and 1. A node is a conjunction, ``("and", parts)``, or an *atom*, a positive fact: it holds from the moment
-the text has shown it, and does not hold until then.
+`FALSE` are 0 and 1. A node is a conjunction, ``("and", parts)``; ``("one", parts)``, exactly one of the parts (of objects and
+arrays; written out, it would be as long as the square of the parts); or an *atom*, a positive fact: it holds from the moment the
+text has shown it, and does not hold until then.
 
 =========  ==============================================================================================
-numbers    ``("int",)  ("ge", q)  ("gt", q)  ("mult", q)  ("value", frozenset of Exact)``
+numbers    ``("int",)``, ``("digits",)``: an integer, written as digits alone; ``("ge", q)  ("gt", q)  ("mult", q)  ("value", frozenset of Exact)``
 strings    ``("in", frozenset of str)  ("len", n)``: at least n characters; ``("re", term)``: in a language
 objects    ``("some", K, V)``: some member has its key in the string formula K and its value in the value formula V;
            ``("count", n)``: at least n members
@@ -93,7 +94,7 @@ class Formulas:
         found = self.supports.get(number)
         if found is None:
             content = self.nodes[number]
-            if content[0] == "and":
+            if content[0] == "and" or content[0] == "one":
                 found = frozenset().union(*[self.support(c) for c in content[1]])
             else:
                 found = frozenset((number,)) if number else frozenset()
@@ -179,6 +180,26 @@ class Formulas:
             if changed is not None:
                 return changed
         return self.tidied(parts)
+
+    def one_of(self, formulas):
+        """Exactly one of some object or array formulas."""
+        parts, twice, certain = [], [], 0
+        for f in formulas:
+            if f == TRUE:
+                certain += 1
+            elif f in parts:
+                twice.append(f)
+            elif f != FALSE:
+                parts.append(f)
+        if certain > 1:
+            return FALSE
+        if certain:
+            return self.all_of([f ^ 1 for f in parts])
+        if twice:                       # whichever is given twice is not the one
+            return self.all_of([*[f ^ 1 for f in twice], self.one_of([f for f in parts if f not in twice])])
+        if len(parts) < 2:
+            return parts[0] if parts else FALSE
+        return self.node(("one", tuple(sorted(parts))), sum(map(self.zero, parts)) == 1, 1 + max(self.depths[f >> 1] for f in parts))
 
     def propagate(self, parts):
         """Simplifies the negated conjunctions among `parts` by the parts beside them; None where nothing changes."""
@@ -304,6 +325,8 @@ class Formulas:
         if self.support(f).isdisjoint(truths):
             return f
         content = self.nodes[f >> 1]
+        if content[0] == "one":
+            return self.one_of([self.assign(c, truths) for c in content[1]]) ^ (f & 1)
         if content[0] != "and":
             return truths[f >> 1] ^ (f & 1)
         new, changed = [], False
@@ -357,7 +380,7 @@ class Formulas:
                 if not self.holds_number(c, number):
                     truth = False
                     break
-        elif op == "int":
+        elif op == "int" or op == "digits":
             truth = number.is_integer
         elif op == "ge":
             truth = number >= content[1]
@@ -378,7 +401,7 @@ class Formulas:
         elif op == "value":
             t = ("in", tuple(sorted(content[1])))
         else:
-            t = content
+            t = ("int",) if op == "digits" else content
         return ("not", t) if f & 1 else t
 
     # ------------------------------------------------------------------------------------------------ value formulas

@@ -84,7 +84,7 @@ class Keys:
                 # the only text of this length
                 names.setdefault("")
                 continue
-            for combination, truths in texts.leaves(tests, low, terms, True):
+            for combination, truths in texts.classes(tests, low, terms):
                 found.setdefault(tuple(truths), []).append((low, high, combination))
         if terms:
             regexes, merged = texts.regexes, {}

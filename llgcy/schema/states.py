@@ -5,7 +5,7 @@ used, and the number of members as far as it is told apart. Only states that can
 one, so that few exist: in schema order one for each residual and last name.
 """
 from llgcy.schema.derive import Leaves
-from llgcy.schema.formula import FALSE, NOTHING, TRUE
+from llgcy.schema.formula import NOTHING, TRUE
 from llgcy.schema.objects import bits
 
 
@@ -103,7 +103,7 @@ class ObjectKind:
             for c in state.components:
                 touched |= keys.questions(c)[0]
             if touched & bit or keys.counted(rules, state.components):
-                if self.moves(state, o):
+                if self.possible(state, o):
                     found |= bit
                 continue
             # all names between two that components ask about have one answer
@@ -161,34 +161,68 @@ class ObjectKind:
         return solver.run(solver.complete(self.keys, rules, components, self.available(last, used), count)) is not None
 
     # ------------------------------------------------------------------------------------------------ steps
-    def moves(self, state, o):
-        """The alternatives after a member with outcome `o`: [(value formula of its value, state), ...], all of them alive."""
-        keys, solver, fs = self.keys, self.solver, self.solver.formulas
+    def asked(self, state, o):
+        """What a member with outcome `o` is asked: (rules, the component that asks, its tests, other components); None if dead.
+
+        The component is None where none asks about it.
+        """
+        keys = self.keys
         found = self.closed(state.rules, state.components, self.skipped(state.last, o))
         if found is None:
-            return []
+            return None
         rules, components = found
-        last, used, count = self.after(state, o)
-        demand = rules.demand(o)
-        others, touched = [], None
+        others, asking = [], None
         for c in components:
             mask, _, counts = keys.questions(c)
             if mask >> o & 1 or counts:
-                touched = c
+                asking = c
             else:
                 others.append(c)
-        if touched is None:
-            if demand == NOTHING or not solver.inhabited(demand):
-                return []
-            return self.alive([(demand, rules, components)], last, used, count)
-        residual, tests = keys.tests(touched, o)
-        residual = solver.counted_on(keys, residual, count)
-        groups = solver.run(Leaves(fs, residual, tests, demand).all())
-        ways = []
-        for residual, values in groups.items():
-            after = keys.normal(rules, residual, tuple(others))
+        if asking is None:
+            return rules, None, [], components
+        residual, tests = keys.tests(asking, o)
+        return rules, self.solver.counted_on(keys, residual, state.count + 1), tests, tuple(others)
+
+    def possible(self, state, o):
+        """Whether a member with outcome `o` leaves a state that can be finished."""
+        asked = self.asked(state, o)
+        if asked is None:
+            return False
+        rules, residual, tests, others = asked
+        if residual is None:
+            return self.solver.inhabited(rules.demand(o)) and self.finishable(rules, others, *self.after(state, o))
+        return self.solver.run(self.any_leaf(rules, residual, tests, others, o, *self.after(state, o)))
+
+    def any_leaf(self, rules, residual, tests, others, o, last, used, count):
+        """Coroutine: whether some class of values leaves a state that can be finished."""
+        keys, solver = self.keys, self.solver
+        leaves = Leaves(solver.formulas, residual, tests, rules.demand(o))
+        while True:
+            leaf = yield from leaves.next()
+            if leaf is None:
+                return False
+            after = keys.normal(rules, leaf[1], others)
             if after is not None:
-                ways.append((fs.union(values), *after))
+                found = yield from solver.complete(keys, *after, self.available(last, used), count)
+                if found is not None:
+                    return True
+
+    def moves(self, state, o):
+        """The alternatives after a member with outcome `o`: [(value formula of its value, state), ...], all of them alive."""
+        asked = self.asked(state, o)
+        if asked is None:
+            return []
+        rules, residual, tests, others = asked
+        last, used, count = self.after(state, o)
+        demand, solver = rules.demand(o), self.solver
+        if residual is None:
+            ways = [(demand, rules, others)] if solver.inhabited(demand) else []
+        else:
+            ways = []
+            for left, values in solver.run(Leaves(solver.formulas, residual, tests, demand).all()).items():
+                after = self.keys.normal(rules, left, others)
+                if after is not None:
+                    ways.append((solver.formulas.union(values), *after))
         return self.alive(ways, last, used, count)
 
     def alive(self, ways, last, used, count):

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from llgcy.errors import LimitError
 from llgcy.schema.formula import FALSE, TRUE
 
-#: Entries of one table from patterns to outcomes.
-COMBINATIONS = 4096
+#: Combinations of patterns on one string that are told apart one by one.
+COMBINATIONS = 256
 #: Words of a class of keys that are written out as names, so that it is known exactly when they are used up.
 WRITTEN_OUT = 64
 #: Steps that counting the words of one class may take.
@@ -51,6 +51,10 @@ class StringSpec(NamedTuple):
                 bits = sum(1 << i for i, term in enumerate(self.patterns) if accepts(term, text))
                 return outcomes.get(bits, 0)
         return 0
+
+
+class _Many(Exception):
+    """More than `COMBINATIONS`."""
 
 
 class Texts:
@@ -223,7 +227,7 @@ class Texts:
                 continue
             made += 1
             if made > COMBINATIONS:
-                raise LimitError(f"more than {COMBINATIONS} combinations of {len(terms)} patterns on one string")
+                raise _Many
             for truth in (0, 1):
                 term = terms[i] if truth else self.regexes.complement(terms[i])
                 if prune:
@@ -234,6 +238,13 @@ class Texts:
                 else:
                     now = ()
                 todo.append((i + 1, bits | truth << i, tuple(fs.assign(f, {atoms[i]: TRUE if truth else FALSE}) for f in left), now))
+
+    def classes(self, formulas, low, terms):
+        """The combinations of patterns that some text in the window from `low` on has: see `leaves`."""
+        try:
+            return list(self.leaves(formulas, low, terms, True))
+        except _Many:
+            raise LimitError(f"the keys of one object fall into more than {COMBINATIONS} classes by {len(terms)} patterns") from None
 
     def spec(self, formulas):
         """A lexeme for several formulas side by side.
@@ -259,16 +270,26 @@ class Texts:
         holds = self.formulas.holds_text
         names = tuple((w, outcome([holds(f, w) for f in formulas])) for w in words)
         windows = []
-        for low, high in self.windows(lengths):
-            table = Outcomes()
-            for bits, truths in self.leaves(formulas, low, terms, False):
-                number = outcome([f == TRUE for f in truths])
-                if number:
-                    table[bits] = number
-            if table:
-                if windows and windows[-1][1] == low - 1 and windows[-1][2] == table:
-                    low = windows.pop()[0]
-                windows.append((low, high, table))
+        try:
+            for low, high in self.windows(lengths):
+                table = Outcomes()
+                for bits, truths in self.leaves(formulas, low, terms, False):
+                    number = outcome([f == TRUE for f in truths])
+                    if number:
+                        table[bits] = number
+                if table:
+                    if windows and windows[-1][1] == low - 1 and windows[-1][2] == table:
+                        low = windows.pop()[0]
+                    windows.append((low, high, table))
+        except _Many:
+            # each formula is one pattern, lengths and all
+            whole = [self.term(self.without_words(f)) for f in formulas]
+            terms, table = tuple(dict.fromkeys(whole)), Outcomes()
+            if len(terms) > 8:
+                raise LimitError(f"{len(terms)} alternatives for one string, each with many patterns; the limit is 8") from None
+            for bits in range(1, 1 << len(terms)):
+                table[bits] = outcome([bits >> terms.index(t) & 1 for t in whole])
+            windows = [(0, None, table)]
         if len(outcomes) == 1:
             return None, outcomes
         if not windows:

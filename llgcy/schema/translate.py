@@ -14,6 +14,8 @@ from llgcy.schema.vocabulary import (DEPENDENCIES, ITEMS, KEYWORDS, MAP, SCHEMA,
 
 #: Schemas of one kind in a cycle of references that apply in place.
 CYCLE = 64
+#: Branches of a oneOf that are compared pair by pair.
+PAIRS = 8
 
 _TYPES = {"null": NULL, "boolean": TRUE_LITERAL | FALSE_LITERAL, "number": NUMBER, "integer": NUMBER, "string": STRING,
           "object": OBJECT, "array": ARRAY}
@@ -254,7 +256,8 @@ class Translator:
                 literals |= where
             elif t == "integer":
                 if kinds[NUMBER] == FALSE:
-                    kinds[NUMBER] = self.formulas.atom("int")
+                    # in draft 4 the number 1.0 is no integer
+                    kinds[NUMBER] = self.formulas.atom("digits" if node.draft == 4 else "int")
             else:
                 kinds[where] = TRUE
         return kinds, literals
@@ -296,7 +299,7 @@ class Translator:
             parts.values.append(fs.either(condition, self.of(node.sub["else"])))
 
     def exactly_one(self, branches):
-        """One of the branches and no other, kind by kind; complements only of rivals that are not plainly disjoint."""
+        """One of the branches and no other, kind by kind; simply any of them where they are plainly disjoint."""
         fs = self.formulas
         rows = [fs.values[v] for v in branches]
         once = twice = 0
@@ -306,14 +309,16 @@ class Translator:
         made = []
         for k in (NUMBER, STRING, OBJECT, ARRAY):
             left = [row[k] for row in rows if row[k] != FALSE]
-            if k == OBJECT and len(left) > 2 and self.told_apart(left):
+            if k == OBJECT and len(left) > PAIRS and self.told_apart(left):
                 made.append(fs.any_of(left))
                 continue
-            chosen = []
-            for i, f in enumerate(left):
-                rivals = [g for j, g in enumerate(left) if j != i and fs.all_of((f, g)) != FALSE]
-                chosen.append(fs.all_of([f, *[g ^ 1 for g in rivals]]))
-            made.append(fs.any_of(chosen))
+            pairs = [(f, g) for i, f in enumerate(left) for g in left[:i]] if len(left) <= PAIRS or k < OBJECT else None
+            if pairs is not None and all(fs.all_of(pair) == FALSE for pair in pairs):
+                made.append(fs.any_of(left))
+            elif k < OBJECT:
+                made.append(fs.any_of([fs.all_of([f, *[g ^ 1 for j, g in enumerate(left) if j != i]]) for i, f in enumerate(left)]))
+            else:
+                made.append(fs.one_of(left))
         return fs.value(once & ~twice, *made)
 
     def told_apart(self, branches):
