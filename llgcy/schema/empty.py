@@ -147,7 +147,7 @@ class Emptiness:
             recipe = ("array", ())
         elif fs.zero(object):
             recipe = ("object", None, ())
-        elif string != FALSE and self.texts.witness(string) is not None:
+        elif self.texts.inhabited(string):
             recipe = ("string", string)
         else:
             if array != FALSE:
@@ -177,12 +177,33 @@ class Emptiness:
 
     def some_number(self, number):
         """Whether any number satisfies a number formula, in the spelling asked for."""
-        if number == TRUE:
-            return True
+        if number <= FALSE:
+            return number == TRUE
         key = "number", number
-        if key not in self.known:
-            self.known[key] = not self.lexeme((number,)).empty
-        return self.known[key]
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self.plainly_some(number) or not self.lexeme((number,)).empty
+        return found
+
+    def plainly_some(self, number):
+        """Whether small bounds on one side, or with an integer between them, are all that a number formula says."""
+        low = high = None
+        for unit in self.formulas.units(number):
+            content = self.formulas.nodes[unit >> 1]
+            op = content[0]
+            if op == "int" or op == "digits":
+                if unit & 1:
+                    return False
+                continue
+            if op != "ge" and op != "gt" or content[1].order > 15 or content[1].e < -15:
+                return False
+            bound = content[1].c * 10.0 ** content[1].e
+            bound = -bound if content[1].negative else bound
+            if unit & 1:
+                high = bound if high is None else min(high, bound)
+            else:
+                low = bound if low is None else max(low, bound)
+        return low is None or high is None or high - low > 2
 
     # ------------------------------------------------------------------------------------------------ objects
     def object(self, formula):

@@ -72,6 +72,7 @@ class Texts:
         self.accepted = {}              # (term, text): bool
         self.terms = {}                 # term by formula
         self.witnesses = {}             # a text by formula
+        self.lives = {}                 # whether there is a text, by formula
 
     def matches(self, term, text):
         """Whether a text is in the language of a term."""
@@ -150,6 +151,27 @@ class Texts:
         found = self.search(f, excluded)
         if not excluded:
             self.witnesses[f] = found
+        return found
+
+    def inhabited(self, f):
+        """Whether any text satisfies the formula."""
+        if f == FALSE:
+            return False
+        found = self.lives.get(f)
+        if found is None:
+            content = self.formulas.nodes[f >> 1]
+            if f == TRUE or content[0] == "in" or content[0] == "len" and not f & 1:
+                found = True
+            elif content[0] == "re" and not f & 1:
+                found = self.regexes.alive(content[1])
+            else:
+                words, _, terms = self.facts((f,))
+                general = self.without_words(f)
+                if not terms or words or general == FALSE:
+                    found = self.witness(f) is not None
+                else:
+                    found = self.regexes.alive(self.term(f))
+            self.lives[f] = found
         return found
 
     def search(self, f, excluded):

@@ -5,8 +5,10 @@ contain each other, a *handle* stands for the formula that is not made yet. Hand
 members and items); schemas that apply in place are made first. A cycle of the latter kind alone has a meaning where it is
 positive throughout (the greatest solution, as validators read ``allOf: [{"$ref": "#"}]``); through a complement it has none.
 """
+from functools import cache
+
 from llgcy.errors import GrammarError, LimitError, UnsupportedKeywordError
-from llgcy.schema.exact import ONE, ZERO, Exact
+from llgcy.schema.exact import ZERO, Exact
 from llgcy.schema.formula import (ANYTHING, ARRAY, FALSE, FALSE_LITERAL, NOTHING, NULL, NUMBER, OBJECT, STRING, TRUE,
                                   TRUE_LITERAL)
 from llgcy.schema.read import escape, kind_of
@@ -406,7 +408,7 @@ class Translator:
             raise GrammarError(f"a pattern must be a string, not {shown(text)}", pointer=node.pointer + token)
         found = self.patterns.get(text)
         if found is None:
-            from llgcy.grammar import regex     # its tables are large, and most schemas have no pattern
+            from llgcy.grammar import regex
             try:
                 term = regex.search(regex.parse(text, flavor="ecma"), self.texts.regexes)
             except (GrammarError, LimitError) as e:
@@ -426,7 +428,7 @@ class Translator:
             raise GrammarError(f"format must be a string, not {shown(value)}", pointer=node.pointer + "/format")
         if self.options.formats == "annotation":
             return
-        from llgcy.grammar import regex         # see `pattern_formula`
+        from llgcy.grammar import regex
         from llgcy.schema.formats import FORMATS, KNOWN_UNSUPPORTED
         if value in KNOWN_UNSUPPORTED:
             raise UnsupportedKeywordError(f"the format {value!r} is not supported yet; formats=\"annotation\" ignores all formats",
@@ -441,7 +443,7 @@ class Translator:
         found = self.formats.get(value)
         if found is None:
             regexes, fs = self.texts.regexes, self.formulas
-            made = [self.language(regex.to_chars(regex.parse(p, flavor="python"), regexes)) for p in form.patterns]
+            made = [self.language(regex.to_chars(_tree(p), regexes)) for p in form.patterns]
             if form.max_length is not None:
                 made.append(fs.length(form.max_length + 1) ^ 1)
             found = self.formats[value] = fs.all_of(made)
@@ -573,6 +575,13 @@ _HANDLERS = {
     "prefixItems": Translator.prefix_items, "items": Translator.items, "additionalItems": Translator.additional_items,
     "minItems": Translator.min_items, "maxItems": Translator.max_items, "contains": Translator.contains,
 }
+
+
+@cache
+def _tree(pattern):
+    """The syntax tree of a pattern of `FORMATS`. There are few, and long ones among them."""
+    from llgcy.grammar import regex
+    return regex.parse(pattern, flavor="python")
 
 
 def complemented(node):
