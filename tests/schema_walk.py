@@ -16,7 +16,7 @@ def parse(text):
 
 
 def spelled(value):
-    """A Python value with numbers as texts."""
+    """A Python value with numbers as texts: integers without a fraction, as plain spelling has them."""
     if isinstance(value, dict):
         return {k: spelled(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

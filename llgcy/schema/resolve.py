@@ -7,7 +7,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 from llgcy.errors import GrammarError, UnsupportedKeywordError
 from llgcy.schema import vocabulary
 from llgcy.schema.read import escape, read_json
-from llgcy.schema.vocabulary import DEPENDENCIES, ITEMS, KEYWORDS, MAP, SCHEMA, SCHEMAS, UNNAMED
+from llgcy.schema.vocabulary import DEPENDENCIES, ITEMS, KEYWORDS, MAP, SCHEMA, SCHEMAS, UNNAMED, left_out
 
 
 class Resource:
@@ -22,14 +22,22 @@ class Resource:
         Number of its draft (`vocabulary.DRAFTS`).
     pointer : str
         Where it stands in its document.
+    outer : Resource or None
+        The resource around it, in the same document.
     anchors : dict or None
         Schema and pointer by plain-name fragment; None until the document is searched.
+    ignored : frozenset of str
+        Keywords that its meta-schema does not have.
     """
 
-    __slots__ = ("uri", "root", "draft", "pointer", "anchors")
+    __slots__ = ("uri", "root", "draft", "pointer", "outer", "anchors", "ignored")
 
-    def __init__(self, uri, root, draft, pointer):
-        self.uri, self.root, self.draft, self.pointer, self.anchors = uri, root, draft, pointer, None
+    def __init__(self, uri, root, draft, pointer, outer=None, vocabulary=None):
+        self.uri, self.root, self.draft, self.pointer, self.outer, self.anchors = uri, root, draft, pointer, outer, None
+        if vocabulary is not None:
+            self.ignored = left_out(vocabulary)
+        else:
+            self.ignored = outer.ignored if outer is not None else frozenset()
 
 
 class Node:
@@ -106,7 +114,7 @@ class Resolver:
         """The resource of a whole document."""
         draft = self.named_draft(root, self.draft, "")
         own = own_uri(root, draft) if isinstance(root, dict) else None
-        resource = Resource(urldefrag(urljoin(uri, own))[0] if own else uri, root, draft, "")
+        resource = Resource(urldefrag(urljoin(uri, own))[0] if own else uri, root, draft, "", None, self.vocabulary(root))
         self.resources.setdefault(uri, resource)
         self.resources.setdefault(resource.uri, resource)
         return resource
@@ -120,10 +128,17 @@ class Resolver:
         if number == 3:
             raise UnsupportedKeywordError("$schema: draft 3 is not supported; write the schema in draft 4 or later",
                                           pointer=pointer + "/$schema")
-        if number is None:
+        if number is None and self.vocabulary(schema) is None:
             self.warnings.append(f"$schema: {uri!r} is no draft known here, so it is read as {vocabulary.draft_name(draft)}"
                                  f" (at {pointer}/$schema)")
         return draft if number is None or number == UNNAMED else number
+
+    def vocabulary(self, schema):
+        """The ``$vocabulary`` of the meta-schema that ``$schema`` names among the resources, or None."""
+        uri = schema.get("$schema") if isinstance(schema, dict) else None
+        meta = self.options.resources.get(uri) if isinstance(uri, str) else None
+        vocabulary = meta.get("$vocabulary") if isinstance(meta, dict) else None
+        return vocabulary if isinstance(vocabulary, dict) else None
 
     def node(self, schema, resource, parent, token):
         """The node of a schema object that stands at `token` below `parent`."""
@@ -146,7 +161,7 @@ class Resolver:
         known = self.resources.get(uri)
         if known is not None and known.root is schema:
             return known
-        inner = Resource(uri, schema, draft, pointer)
+        inner = Resource(uri, schema, draft, pointer, resource, self.vocabulary(schema))
         self.resources.setdefault(uri, inner)
         return inner
 
@@ -173,6 +188,13 @@ class Resolver:
             found = resource.root, resource, resource.pointer
         elif fragment.startswith("/"):
             found = self.follow(resource, fragment)
+            while found is None and reference.startswith("#") and resource.outer is not None:
+                # many schemas have identifiers inside, and mean the whole document all the same
+                resource = resource.outer
+                found = self.follow(resource, fragment)
+                if found is not None:
+                    self.warnings.append(f"{keyword}: {reference!r} leads nowhere in {uri!r}, so it is read in the schema around that"
+                                         f" (at {where})")
         else:
             found = self.anchor(resource, fragment)
         if found is None:

@@ -16,6 +16,8 @@ from llgcy.schema.vocabulary import (DEPENDENCIES, ITEMS, KEYWORDS, MAP, SCHEMA,
 
 #: Schemas of one kind in a cycle of references that apply in place.
 CYCLE = 64
+#: Levels of schemas that apply in place.
+LEVELS = 96
 #: Branches of a oneOf that are compared pair by pair.
 PAIRS = 8
 
@@ -77,6 +79,7 @@ class Translator:
         else:
             for node in reversed(self.preorder):
                 node.value = self.make(node)
+                self.check_depth(node)
         return top
 
     # ------------------------------------------------------------------------------------------------ schemas to nodes
@@ -111,7 +114,7 @@ class Translator:
         ignored = UNNAMED < draft <= 7 and "$ref" in schema
         for word, value in schema.items():
             keyword = KEYWORDS.get(word)
-            if keyword is None or word == "$defs" or word == "definitions":
+            if keyword is None or word == "$defs" or word == "definitions" or word in node.resource.ignored:
                 continue
             if not keyword.in_draft(draft):
                 self.warnings.append(f"{word}: no keyword of {draft_name(draft)}, so it says nothing (at {node.pointer}/{word})")
@@ -187,8 +190,16 @@ class Translator:
                 else:
                     self.make_cycle(part)
         for node in component:
+            self.check_depth(node)
             if node.handle is not None:
                 self.formulas.define(node.handle, node.value)
+
+    def check_depth(self, node):
+        """Limits the levels of schemas that apply in place, so that functions over them may recurse."""
+        if node.strict:
+            node.depth = 1 + max(child.depth for child in node.strict)
+            if node.depth > LEVELS:
+                raise LimitError(f"more than {LEVELS} levels of schemas apply to one value (allOf, anyOf, $ref, ...)", pointer=node.pointer)
 
     def make_cycle(self, nodes):
         """Nodes that apply each other in place: from "everything" down until nothing changes."""

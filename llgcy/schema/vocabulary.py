@@ -55,6 +55,24 @@ class Keyword(NamedTuple):
         return draft == UNNAMED or self.since <= draft <= self.until
 
 
+#: Keywords of the vocabularies that a meta-schema may leave out; all others are always there.
+VOCABULARIES = {
+    "applicator": frozenset(["prefixItems", "items", "contains", "additionalProperties", "properties", "patternProperties", "dependentSchemas",
+                             "propertyNames", "if", "then", "else", "allOf", "anyOf", "oneOf", "not", "additionalItems"]),
+    "validation": frozenset(["type", "const", "enum", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum",
+                             "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains",
+                             "maxProperties", "minProperties", "required", "dependentRequired"]),
+    "unevaluated": frozenset(["unevaluatedItems", "unevaluatedProperties"]),
+}
+
+
+def left_out(vocabulary):
+    """The keywords that say nothing under a meta-schema with this ``$vocabulary``."""
+    named = {str(uri).rpartition("/")[2] for uri in vocabulary}
+    names = [name for name in VOCABULARIES if name not in named]
+    return frozenset().union(*[VOCABULARIES[name] for name in names])
+
+
 #: Keywords that assert something or hold schemas.
 KEYWORDS = {
     "$ref": Keyword(in_place=True),
