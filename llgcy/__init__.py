@@ -1,0 +1,16 @@
+"""Constrained decoding: which tokens may come next under a grammar, in microseconds, and never wrongly."""
+from llgcy.api import Grammar, compile
+from llgcy.bitmask import allocate_bitmask, apply_bitmask
+from llgcy.core.matcher import CompiledGrammar, Matcher
+from llgcy.errors import (GrammarError, InvalidInstanceError, LimitError, LlgcyError, StateError, TokenizerError, UnsatisfiableError,
+                          UnsupportedKeywordError)
+from llgcy.limits import Limits
+from llgcy.sampler import Sampler
+from llgcy.tokenizer import Tokenizer
+from llgcy.version import __version__
+
+__all__ = [
+    "CompiledGrammar", "Grammar", "GrammarError", "InvalidInstanceError", "LimitError", "Limits", "LlgcyError", "Matcher", "Sampler",
+    "StateError", "Tokenizer", "TokenizerError", "UnsatisfiableError", "UnsupportedKeywordError", "__version__", "allocate_bitmask",
+    "apply_bitmask", "compile",
+]

@@ -15,6 +15,8 @@ cdef struct Mask:
     int32_t n_clears
     int32_t sets            # handle in ids: tokens to put to it
     int32_t n_sets
+    int32_t asks            # handle in ids: tokens that depend on more than the key tells; each is stepped at every fill
+    int32_t n_asks
 
 cdef struct Tokens:         # a list that grows; scratch of one computation
     int32_t* ids            # owned
@@ -31,7 +33,8 @@ cdef class Masks:
     cdef Index index                # State to mask
     cdef dict own                   # bytes of a leaf: Classification that only this grammar uses
     cdef list dense                 # bytes objects that masks start from
-    cdef Tokens sets, clears, asks  # scratch
+    cdef Tokens sets, clears, adds, asks    # scratch; adds: tokens to put that came up while clears were collected
+    cdef uint32_t* marks            # scratch: a dense set of tokens, zero between uses
     cdef State* stack               # scratch of the walk, one state a byte of the longest token
     cdef State* plain               # scratch of the walk by difference
     cdef int32_t* ends              # scratch: where the subtree at each depth ends
@@ -40,6 +43,8 @@ cdef class Masks:
     cdef const Mask* find(self, const State* key) noexcept nogil            # NULL: not remembered; needs no lock
     cdef const Mask* compute(self, const State* key) except NULL            # under the lock
     cdef int write(self, const Mask* mask, int32_t white_room, uint32_t* out) noexcept nogil
+    # Puts those of the mask's `asks` that the state itself allows; under the lock.
+    cdef int answer(self, const Mask* mask, const State* at, uint32_t* out) except -1 nogil
     cdef int _walk(self, Trie trie, int32_t first, int32_t end, const State* at, Tokens* out) except -1 nogil
     cdef int _descend(self, Trie trie, int32_t first, int32_t end, int32_t top, Tokens* out) except -1 nogil
     cdef int _difference(self, Trie trie, const State* at, const State* plain) except -1 nogil
@@ -47,5 +52,5 @@ cdef class Masks:
     cdef Classification _classification(self, const Leaf* leaf)
     cdef Classification _free(self, bint counted)
     cdef int _cross(self, Classification by, int32_t crossing, const State* at) except -1
-    cdef int _answer(self, const State* at) except -1 nogil
+    cdef int _settle(self) except -1 nogil
     cdef const Mask* _keep(self, Mask* mask) except NULL

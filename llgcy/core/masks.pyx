@@ -2,7 +2,7 @@
 cimport cython
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from llgcy.core.classify cimport Classification, Crossing, classify
@@ -66,7 +66,8 @@ cdef class Masks:
         self.stack = <State*>malloc(depth * sizeof(State))
         self.plain = <State*>malloc(depth * sizeof(State))
         self.ends = <int32_t*>malloc(depth * sizeof(int32_t))
-        if self.stack == NULL or self.plain == NULL or self.ends == NULL:
+        self.marks = <uint32_t*>calloc(vocabulary.words + 1, 4)
+        if self.stack == NULL or self.plain == NULL or self.ends == NULL or self.marks == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
@@ -76,6 +77,8 @@ cdef class Masks:
         free(self.sets.ids)
         free(self.clears.ids)
         free(self.asks.ids)
+        free(self.adds.ids)
+        free(self.marks)
 
     def stats(self):
         """Counters of this grammar's masks, as a dict of int."""
@@ -102,13 +105,12 @@ cdef class Masks:
         cdef int32_t token
         memset(&mask, 0, sizeof(Mask))
         mask.key = key[0]
-        self.sets.length = self.clears.length = self.asks.length = 0
+        self.sets.length = self.clears.length = self.adds.length = self.asks.length = 0
         if not self._classified(key, &mask):
             self.walks += 1
             with nogil:
                 self._walk(self.vocabulary.trie, 0, self.vocabulary.trie.size, key, &self.sets)
         with nogil:
-            self._answer(key)
             accepting = self.machine.accepting(key)
         if accepting:
             for token in self.vocabulary.eos:
@@ -169,20 +171,20 @@ cdef class Masks:
             i = node.end
         return 0
 
-    cdef int _answer(self, const State* at) except -1 nogil:
-        """Steps the tokens in `asks` one by one, names read on the way included."""
+    cdef int answer(self, const Mask* mask, const State* at, uint32_t* out) except -1 nogil:
         cdef int32_t i, j, length
+        cdef const int32_t* ids = <const int32_t*>self.ids.at(mask.asks) if mask != &self.loose else self.asks.ids
         cdef const uint8_t* text
         cdef State state
-        for i in range(self.asks.length):
+        for i in range(mask.n_asks):
             self.asked += 1
-            text = self.vocabulary.bytes_of(self.asks.ids[i], &length)
+            text = self.vocabulary.bytes_of(ids[i], &length)
             state = at[0]
             for j in range(length):
                 if self.machine.step(&state, text[j], True, &state) != ALIVE:
                     break
             else:
-                put(&self.sets, self.asks.ids[i])
+                out[ids[i] >> 5] |= <uint32_t>1 << (ids[i] & 31)
         return 0
 
     cdef int _classified(self, const State* at, Mask* mask) except -1:
@@ -270,10 +272,10 @@ cdef class Masks:
                 if new == ASK:
                     put_subtree(&self.asks, trie, i)
                 else:
-                    put_group(&self.sets, trie, node.label)
-                    self._descend(trie, i + 1, node.end, depth + 1, &self.sets)
+                    put_group(&self.adds, trie, node.label)
+                    self._descend(trie, i + 1, node.end, depth + 1, &self.adds)
             elif old != ALIVE or b[1].mode != at.mode:      # only a name goes on here
-                put_group(&self.sets, trie, node.label)
+                put_group(&self.adds, trie, node.label)
                 b[1].mode = 0
                 depth += 1
                 self.ends[depth] = node.end
@@ -285,6 +287,24 @@ cdef class Masks:
                 i += 1
                 continue
             i = node.end
+        return self._settle()
+
+    cdef int _settle(self) except -1 nogil:
+        """Takes the clears from the sets, then puts the adds to them."""
+        cdef int32_t i, kept = 0, token
+        for i in range(self.clears.length):
+            token = self.clears.ids[i]
+            self.marks[token >> 5] |= <uint32_t>1 << (token & 31)
+        for i in range(self.sets.length):
+            token = self.sets.ids[i]
+            if not self.marks[token >> 5] >> (token & 31) & 1:
+                self.sets.ids[kept] = token
+                kept += 1
+        self.sets.length = kept
+        for i in range(self.clears.length):
+            self.marks[self.clears.ids[i] >> 5] = 0
+        for i in range(self.adds.length):
+            put(&self.sets, self.adds.ids[i])
         return 0
 
     cdef Classification _classification(self, const Leaf* leaf):
@@ -311,7 +331,7 @@ cdef class Masks:
         cdef bytes dense
         cdef uint32_t* words
         cdef int32_t i
-        mask.n_sets, mask.n_clears = self.sets.length, self.clears.length
+        mask.n_sets, mask.n_clears, mask.n_asks = self.sets.length, self.clears.length, self.asks.length
         try:
             if mask.base == NULL and mask.n_sets > self.vocabulary.words:      # as dense words it is smaller
                 self.budget.take(4 * <size_t>self.vocabulary.words)
@@ -327,6 +347,9 @@ cdef class Masks:
             if mask.n_sets:
                 mask.sets = self.ids.add(mask.n_sets)
                 memcpy(self.ids.at(mask.sets), self.sets.ids, mask.n_sets * sizeof(int32_t))
+            if mask.n_asks:
+                mask.asks = self.ids.add(mask.n_asks)
+                memcpy(self.ids.at(mask.asks), self.asks.ids, mask.n_asks * sizeof(int32_t))
             handle = self.masks.add(1)
             (<Mask*>self.masks.at(handle))[0] = mask[0]
             self.index.add(hash_bytes(&mask.key, sizeof(State)), handle)

@@ -445,7 +445,7 @@ cdef class Matcher:
             return 1
         compiled.machine.mask_key(&self.state, &key)
         mask = compiled.masks.find(&key)
-        if mask != NULL:
+        if mask != NULL and mask.n_asks == 0:
             some = compiled.masks.write(mask, compiled.machine.white_room(&self.state), out)
         else:
             compiled._acquire()
@@ -454,6 +454,9 @@ cdef class Matcher:
                 if mask == NULL:
                     mask = compiled.masks.compute(&key)
                 some = compiled.masks.write(mask, compiled.machine.white_room(&self.state), out)
+                if mask.n_asks:
+                    with nogil:
+                        compiled.masks.answer(mask, &self.state, out)
             finally:
                 compiled._release()
         if self.own_eos:

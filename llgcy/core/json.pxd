@@ -1,0 +1,109 @@
+"""A JSON document under a schema, byte by byte.
+
+JSON is deterministic, so its stack needs no chart: a row is a set of alternatives of the innermost container (or value), each
+linked to the row of the container around it; what they have in common, the text itself decides. What an alternative allows is
+asked of the schema's automaton, once per set of alternatives, and remembered as moves between rows.
+"""
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from llgcy.core.machine cimport Machine, Split
+from llgcy.core.number cimport Numbers
+from llgcy.core.state cimport Leaf, State
+from llgcy.core.store cimport Arena, Budget, Index
+from llgcy.core.strings cimport Strings
+
+cdef enum Mode:         # State.mode: what comes next
+    START = 1           # the document's value
+    VALUE = 2           # a value inside a container
+    FIRST_ITEM = 3      # after "[": a value or "]"
+    FIRST_KEY = 4       # after "{": a key or "}"
+    NEXT_KEY = 5        # after "," in an object
+    KEY = 6             # inside a key; leaf is of Strings
+    COLON = 7           # after a key
+    STRING = 8          # inside a string; leaf is of Strings
+    NUMBER = 9          # inside a number; leaf.lang and leaf.v are of Numbers
+    LITERAL = 10        # inside null, true or false: leaf.v says which, leaf.k bytes read
+    AFTER = 11          # after a value inside a container: "," or the end of the container
+    END = 12            # after the document
+
+cdef enum Kind:         # Row.kind
+    DOCUMENT = 0        # row 0: around the document; it has no alternatives
+    ANY_VALUE = 1       # ids are values of the automaton; links: the container rows after the value
+    OBJECT = 2          # ids are objects; links: the rows after the object (around it)
+    ARRAY = 3           # ids are arrays
+
+cdef enum Event:        # what a move reads
+    NULL_ = 0
+    TRUE_ = 1
+    FALSE_ = 2
+    TEXT = 3            # a string; argument: its outcome
+    NUMERAL = 4         # a number; argument: its outcome
+    OPEN_OBJECT = 5
+    OPEN_ARRAY = 6
+    NAME = 7            # a key; argument: its outcome
+    ITEM = 8            # on to the next item
+    CLOSE = 9
+
+cdef struct Alternative:
+    int32_t id          # of the automaton, by the row's kind
+    int32_t link        # row, older than this one
+
+cdef struct Row:
+    int32_t kind        # Kind
+    int32_t first       # handle in alternatives
+    int32_t count       # alternatives, ids rising and distinct, >= 1 but for row 0
+    int32_t strings     # ANY_VALUE: view of its strings; OBJECT: view of its keys; -1: not asked yet, -2: none
+    int32_t number      # ANY_VALUE: language of its numbers; -1: not asked yet, -2: none
+
+cdef struct Move:
+    int32_t row         # from
+    int32_t event       # Event
+    int32_t argument    # outcome, or 0
+    int32_t to          # row, -1: not allowed
+    int32_t extra       # NAME: 1 where the name must be remembered, since the outcome does not determine it
+
+cdef struct Side:       # what the text alone decides, one record for each open container; side 0 is around the document
+    int32_t parent      # of the container around this one
+    int32_t used        # set of names in Strings: extra keys of this object so far
+    int32_t depth       # containers open, >= 0
+    int32_t near        # the same with the names of the containers around it erased (used = UNKNOWN_NAMES where there are any)
+    int32_t far         # ... and its own too. Masks are remembered under these: nearly no token reads a whole further key
+
+@cython.final
+cdef class JsonMachine(Machine):
+    cdef readonly object automaton      # llgcy.schema.automaton.Automaton
+    cdef readonly Strings strings
+    cdef readonly Numbers numbers
+    cdef Budget budget
+    cdef Arena rows, alternatives, moves, sides
+    cdef Index row_index, move_index, side_index
+    cdef int32_t begin                  # row of the document's value
+    cdef int32_t gap                    # most bytes of white space between two tokens
+    cdef bint surrounded                # white space may stand around the document
+    cdef int32_t horizon                # bytes of the longest token
+    cdef Leaf free_string, counted_string       # see Machine.free_leaf
+    cdef dict languages                 # StringSpec: its language in strings
+    cdef dict shapes                    # (kind, ids): the automaton's shape
+    cdef readonly int64_t asked         # moves that the automaton was asked for
+    cdef int32_t _row(self, int32_t kind, list alternatives) except -1
+    cdef int32_t _union(self, list rows) except -1
+    cdef int32_t _side(self, int32_t parent, int32_t used, int32_t depth) except -1 nogil
+    cdef int _has_key(self, int32_t row, int32_t used) except -1 nogil
+    cdef int32_t _language(self, object spec) except -1
+    cdef const Move* _move(self, int32_t row, int32_t event, int32_t argument) except NULL nogil
+    cdef int _ask(self, Move* move) except -1
+    cdef int32_t _strings(self, int32_t row) except -3 nogil
+    cdef int32_t _view_of(self, int32_t row) except -3
+    cdef int32_t _language_of(self, int32_t row) except -3
+    cdef int32_t _number(self, int32_t row) except -3 nogil
+    cdef int _value(self, const State* at, int32_t row, uint8_t byte, State* out) except -1 nogil
+    cdef int _after(self, const State* at, int32_t row, int32_t side, State* out) except -1 nogil
+    cdef int _close(self, const State* at, State* out) except -1 nogil
+    cdef int _behind(self, const State* at, uint8_t byte, State* out) except -1 nogil
+    cdef int _open_key(self, const State* at, State* out) except -1 nogil
+    cdef bytes _key_of(self, int32_t kind, list content)
+    cdef list _alternatives(self, int32_t handle)
+    cdef object _shape(self, int32_t kind, tuple ids)
+    cdef int _feed(self, State* at, bytes text) except -1
+    cdef bytes _next_part(self, const State* at)
+    cdef int _key(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil

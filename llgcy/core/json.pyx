@@ -1,0 +1,566 @@
+"""The JSON machine: see json.pxd for its state and its rows."""
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcmp, memcpy, memset
+
+from llgcy.core.machine cimport Machine, Split
+from llgcy.core.number cimport Numbers
+from llgcy.core.state cimport ALIVE, ASK, CROSS, DEAD, Leaf, State
+from llgcy.core.store cimport Arena, Budget, Index, Probe, hash_bytes, mix
+from llgcy.core.strings cimport Strings
+
+from llgcy.errors import LimitError
+
+cdef enum:
+    DEPTH = 2000            # containers open at once; the mask loses the token that would open one more
+    UNKNOWN_NAMES = -2      # Strings: a name was read of which nobody took note
+    SIDE_KEY = 3            # leading fields of a Side that are its content
+
+cdef const char** WORDS = ["null", "true", "false"]
+
+cdef struct RowKey:         # hashed as bytes, followed by the alternatives
+    int32_t kind
+    int32_t count
+
+
+cdef inline bint is_white(uint8_t byte) noexcept nogil:
+    """White space of RFC 8259, section 2."""
+    return byte == 0x20 or byte == 0x0A or byte == 0x0D or byte == 0x09
+
+
+@cython.final
+cdef class JsonMachine(Machine):
+    """Recognises the JSON texts that an automaton of the schema layer accepts.
+
+    Parameters
+    ----------
+    automaton : llgcy.schema.automaton.Automaton
+        What the schema allows; asked lazily.
+    budget : Budget
+        For rows, strings and numbers, bytes.
+    horizon : int
+        Bytes of the longest token.
+    gap : int
+        Most bytes of white space between two tokens of the text.
+    surrounded : bool
+        May white space stand before and after the document?
+    """
+
+    def __cinit__(self, object automaton not None, Budget budget not None, int32_t horizon, int32_t gap=128, bint surrounded=False):
+        self.automaton, self.budget, self.horizon, self.gap, self.surrounded = automaton, budget, horizon, gap, surrounded
+        self.strings = Strings(automaton.regexes, budget)
+        self.numbers = Numbers(budget)
+        self.rows, self.alternatives = Arena(budget, sizeof(Row)), Arena(budget, sizeof(Alternative))
+        self.moves, self.sides = Arena(budget, sizeof(Move)), Arena(budget, sizeof(Side))
+        self.row_index, self.move_index, self.side_index = Index(budget), Index(budget), Index(budget)
+        self.shapes, self.languages = {}, {}
+        self.rows.add(1)                # row 0: around the document
+        self.sides.add(1)               # side 0 likewise
+        self.begin = self._row(ANY_VALUE, [(automaton.start, 0)])
+        cdef int32_t view = self.strings.view(self.strings.language((), (), ((0, None, {0: 1}),)))
+        self.strings.start(view, 0, &self.free_string)
+        view = self.strings.view(self.strings.language((), (), ((0, 1 << 20, {0: 1}),)))
+        self.strings.start(view, 0, &self.counted_string)
+
+    def stats(self):
+        """Counters, as a dict of int."""
+        return {"rows": self.rows.length, "moves": self.moves.length, "moves_asked": self.asked, "sides": self.sides.length,
+                "bytes": self.budget.used}
+
+    # -- rows -----------------------------------------------------------------------------------------------------------
+
+    cdef int32_t _row(self, int32_t kind, list alternatives) except -1:
+        """The row of these (id, link); alternatives that differ in the link alone become one."""
+        cdef dict merged = {}
+        cdef int32_t i, handle, count
+        cdef Row* row
+        cdef Probe probe
+        cdef Alternative* alternative
+        for id_, link in alternatives:
+            if id_ in merged and merged[id_] != link:
+                merged[id_] = self._union([merged[id_], link])
+            else:
+                merged[id_] = link
+        cdef list content = sorted(merged.items())
+        count = <int32_t>len(content)
+        cdef bytes key = self._key_of(kind, content)
+        cdef size_t hash_ = hash_bytes(<const char*>key, len(key))
+        self.row_index.begin(hash_, &probe)
+        while True:
+            handle = self.row_index.next(&probe)
+            if handle < 0:
+                break
+            row = <Row*>self.rows.at(handle)
+            if row.kind == kind and row.count == count and memcmp(
+                    self.alternatives.at(row.first), <const char*>key + sizeof(RowKey), count * sizeof(Alternative)) == 0:
+                return handle
+        i = self.alternatives.add(count)
+        memcpy(self.alternatives.at(i), <const char*>key + sizeof(RowKey), count * sizeof(Alternative))
+        handle = self.rows.add(1)
+        row = <Row*>self.rows.at(handle)
+        row.kind, row.first, row.count, row.strings, row.number = kind, i, count, -1, -1
+        self.row_index.add(hash_, handle)
+        return handle
+
+    cdef bytes _key_of(self, int32_t kind, list content):
+        cdef bytearray key = bytearray(sizeof(RowKey) + len(content) * sizeof(Alternative))
+        cdef char* at = key
+        cdef RowKey* head = <RowKey*>at
+        cdef Alternative* alternative = <Alternative*>(at + sizeof(RowKey))
+        cdef Py_ssize_t i
+        head.kind, head.count = kind, <int32_t>len(content)
+        for i in range(len(content)):
+            alternative[i].id, alternative[i].link = content[i]
+        return bytes(key)
+
+    cdef list _alternatives(self, int32_t handle):
+        """[(id, link)] of a row."""
+        cdef Row* row = <Row*>self.rows.at(handle)
+        cdef Alternative* alternative = <Alternative*>self.alternatives.at(row.first)
+        cdef int32_t i
+        return [(alternative[i].id, alternative[i].link) for i in range(row.count)]
+
+    cdef int32_t _union(self, list rows) except -1:
+        """All of them at once. They are rows of one kind, since the text has opened the same containers for all."""
+        cdef set different = set(rows)
+        cdef list content = []
+        if len(different) == 1:
+            return rows[0]
+        for row in different:
+            content += self._alternatives(row)
+        return self._row((<Row*>self.rows.at(rows[0])).kind, content)
+
+    cdef int32_t _side(self, int32_t parent, int32_t used, int32_t depth) except -1 nogil:
+        cdef Side side
+        cdef Probe probe
+        cdef int32_t handle, around
+        cdef size_t hash_
+        side.parent, side.used, side.depth = parent, used, depth
+        hash_ = hash_bytes(&side, SIDE_KEY * sizeof(int32_t))
+        self.side_index.begin(hash_, &probe)
+        while True:
+            handle = self.side_index.next(&probe)
+            if handle < 0:
+                break
+            if memcmp(self.sides.at(handle), &side, SIDE_KEY * sizeof(int32_t)) == 0:
+                return handle
+        handle = self.sides.add(1)
+        around = (<Side*>self.sides.at(parent)).far
+        side.near = handle if around == parent else self._side(around, used, depth)
+        side.far = side.near if used == 0 or used == UNKNOWN_NAMES else self._side(around, UNKNOWN_NAMES, depth)
+        (<Side*>self.sides.at(handle))[0] = side
+        self.side_index.add(hash_, handle)
+        return handle
+
+    # -- moves ----------------------------------------------------------------------------------------------------------
+
+    cdef const Move* _move(self, int32_t row, int32_t event, int32_t argument) except NULL nogil:
+        """The move, remembered; the automaton is asked for it once."""
+        cdef Move move
+        cdef Move* known
+        cdef Probe probe
+        cdef int32_t handle
+        cdef size_t hash_
+        move.row, move.event, move.argument = row, event, argument
+        hash_ = hash_bytes(&move, 3 * sizeof(int32_t))
+        self.move_index.begin(hash_, &probe)
+        while True:
+            handle = self.move_index.next(&probe)
+            if handle < 0:
+                break
+            known = <Move*>self.moves.at(handle)
+            if known.row == row and known.event == event and known.argument == argument:
+                return known
+        with gil:
+            self._ask(&move)
+        handle = self.moves.add(1)
+        known = <Move*>self.moves.at(handle)
+        known[0] = move
+        self.move_index.add(hash_, handle)
+        return known
+
+    cdef object _shape(self, int32_t kind, tuple ids):
+        shape = self.shapes.get((kind, ids))
+        if shape is None:
+            ask = (self.automaton.value_shape if kind == ANY_VALUE else self.automaton.object_shape if kind == OBJECT
+                   else self.automaton.array_shape)
+            shape = self.shapes[kind, ids] = ask(ids)
+        return shape
+
+    cdef int _ask(self, Move* move) except -1:
+        """Completes a move: `to` and `extra`."""
+        cdef int32_t kind = (<Row*>self.rows.at(move.row)).kind
+        cdef list content = self._alternatives(move.row)
+        cdef tuple ids = tuple([id_ for id_, _ in content])
+        cdef object shape = self._shape(kind, ids)
+        cdef object which, opened
+        cdef list steps, rows
+        self.asked += 1
+        move.to, move.extra = -1, 0
+        if move.event in (OPEN_OBJECT, OPEN_ARRAY):
+            opened = shape.object if move.event == OPEN_OBJECT else shape.array
+            if opened:
+                move.to = self._row(OBJECT if move.event == OPEN_OBJECT else ARRAY, [(id_, content[i][1]) for id_, i in opened])
+            return 0
+        if move.event in (NAME, ITEM):
+            if move.event == NAME:
+                opened = self.automaton.object_step(ids, move.argument)
+                move.extra = bool(shape.extra >> move.argument & 1)
+            else:
+                opened = shape.items
+            steps = []
+            for value, conts in opened:
+                steps.append((value, self._row(kind, [(after, content[i][1]) for after, i in conts])))
+            if steps:
+                move.to = self._row(ANY_VALUE, steps)
+            return 0
+        if move.event == NULL_:
+            which = shape.null
+        elif move.event == TRUE_:
+            which = shape.true
+        elif move.event == FALSE_:
+            which = shape.false
+        elif move.event == TEXT:
+            which = shape.string_outcomes[move.argument]
+        elif move.event == NUMERAL:
+            which = [shape.number_alternatives[i] for i in
+                     self.numbers.outcomes((<Row*>self.rows.at(move.row)).number)[move.argument - 1]]
+        else:
+            which = shape.end
+        rows = [content[i][1] for i in which]
+        if rows:
+            move.to = self._union(rows)
+        return 0
+
+    cdef int32_t _strings(self, int32_t row) except -3 nogil:
+        """The view of a row's strings or keys, -2: it has none."""
+        cdef Row* at = <Row*>self.rows.at(row)
+        if at.strings == -1:
+            with gil:
+                at.strings = self._view_of(row)
+        return at.strings
+
+    cdef int32_t _view_of(self, int32_t row) except -3:
+        cdef int32_t kind = (<Row*>self.rows.at(row)).kind
+        shape = self._shape(kind, tuple([id_ for id_, _ in self._alternatives(row)]))
+        if kind == OBJECT:
+            return self.strings.view(self._language(shape.keys), shape.allowed)
+        return -2 if shape.string is None else self.strings.view(self._language(shape.string))
+
+    cdef int32_t _language(self, object spec) except -1:
+        cdef object known = self.languages.get(spec)
+        if known is None:
+            known = self.languages[spec] = self.strings.language(*spec)
+        return known
+
+    cdef int32_t _number(self, int32_t row) except -3 nogil:
+        """The language of a value row's numbers, -2: it has none."""
+        cdef Row* at = <Row*>self.rows.at(row)
+        if at.number == -1:
+            with gil:
+                at.number = self._language_of(row)
+        return at.number
+
+    cdef int32_t _language_of(self, int32_t row) except -3:
+        shape = self._shape(ANY_VALUE, tuple([id_ for id_, _ in self._alternatives(row)]))
+        return -2 if shape.number is None else self.numbers.language(shape.number)
+
+    # -- bytes ----------------------------------------------------------------------------------------------------------
+
+    cdef int start(self, State* out) except -1 nogil:
+        memset(out, 0, sizeof(State))
+        out.mode, out.row = START, self.begin
+        return ALIVE
+
+    cdef int step(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil:
+        cdef State from_
+        cdef int r
+        cdef int32_t v, mode = at.mode
+        if mode == STRING:
+            if at != out:
+                out[0] = at[0]
+            r = self.strings.step(&at.leaf, 0, byte, False, &out.leaf)
+            if r != CROSS:
+                return r
+            v = self.strings.outcome(&out.leaf, 0)
+            return self._after(out, self._move(at.row, TEXT, v).to, at.side, out)
+        if mode == KEY:
+            return self._key(at, byte, grow, out)
+        if mode == NUMBER:
+            v = self.numbers.step(at.leaf.lang, at.leaf.v, byte)
+            if v:
+                if at != out:
+                    out[0] = at[0]
+                out.leaf.v = v
+                return ALIVE
+            v = self.numbers.outcome(at.leaf.lang, at.leaf.v)
+            if v == 0:
+                return DEAD
+            self._after(at, self._move(at.row, NUMERAL, v).to, at.side, &from_)
+            return self._behind(&from_, byte, out)
+        if mode == LITERAL:
+            if byte != <uint8_t>WORDS[at.leaf.v][at.leaf.k]:
+                return DEAD
+            if WORDS[at.leaf.v][at.leaf.k + 1] == 0:
+                return self._after(at, self._move(at.row, at.leaf.v, 0).to, at.side, out)
+            if at != out:
+                out[0] = at[0]
+            out.leaf.k += 1
+            return ALIVE
+        if is_white(byte):
+            if mode == START or mode == END:
+                if not self.surrounded:
+                    return DEAD
+            if at.gap >= self.gap:
+                return DEAD
+            if at != out:
+                out[0] = at[0]
+            out.gap += 1
+            return ALIVE
+        if mode == VALUE or mode == START:
+            return self._value(at, at.row, byte, out)
+        if mode == COLON:
+            if byte != 0x3A:        # ":"
+                return DEAD
+            if at != out:
+                out[0] = at[0]
+            out.mode, out.gap = VALUE, 0
+            return ALIVE
+        if mode == AFTER:
+            return self._behind(at, byte, out)
+        if mode == FIRST_KEY or mode == NEXT_KEY:
+            if byte == 0x22:        # quote
+                return self._open_key(at, out)
+            return self._close(at, out) if byte == 0x7D and mode == FIRST_KEY else DEAD
+        if mode == FIRST_ITEM:
+            if byte == 0x5D:        # "]"
+                return self._close(at, out)
+            v = self._move(at.row, ITEM, 0).to
+            return DEAD if v < 0 else self._value(at, v, byte, out)
+        return DEAD
+
+    cdef int _open_key(self, const State* at, State* out) except -1 nogil:
+        cdef int32_t used = (<Side*>self.sides.at(at.side)).used
+        cdef Leaf leaf
+        if self.strings.start(self._strings(at.row), 0 if used == UNKNOWN_NAMES else used, &leaf) != ALIVE:
+            return DEAD
+        if at != out:
+            out[0] = at[0]
+        out.mode, out.gap, out.leaf = KEY, 0, leaf
+        return ALIVE
+
+    cdef int _has_key(self, int32_t row, int32_t used) except -1 nogil:
+        """May one more key come? ASK where the names used are not known and might be all there are."""
+        cdef Leaf leaf
+        cdef int32_t view = self._strings(row)
+        if used != UNKNOWN_NAMES:
+            return self.strings.start(view, used, &leaf)
+        if self.strings.plenty(view):
+            return ALIVE
+        return ASK if self.strings.start(view, 0, &leaf) == ALIVE else DEAD
+
+    cdef int _key(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil:
+        cdef Side* side = <Side*>self.sides.at(at.side)
+        cdef int32_t used = side.used, outcome
+        cdef bint known = used != UNKNOWN_NAMES
+        cdef const Move* move
+        cdef int r
+        if not known:
+            used = 0
+        if at != out:
+            out[0] = at[0]
+        r = self.strings.step(&at.leaf, used, byte, grow, &out.leaf)
+        if r != CROSS:
+            return r
+        outcome = self.strings.outcome(&out.leaf, used)
+        move = self._move(at.row, NAME, outcome)
+        if move.to < 0:
+            return DEAD
+        if move.extra:
+            if not known:
+                return ASK
+            used = UNKNOWN_NAMES if out.leaf.u < 0 else self.strings.use(used, &out.leaf)
+            out.side = self._side(side.parent, used, side.depth)
+        out.mode, out.gap, out.row = COLON, 0, move.to
+        memset(&out.leaf, 0, sizeof(Leaf))
+        return ALIVE
+
+    cdef int _value(self, const State* at, int32_t row, uint8_t byte, State* out) except -1 nogil:
+        """The first byte of a value."""
+        cdef State new
+        cdef Side* side
+        cdef int32_t language
+        new = at[0]
+        new.row, new.gap = row, 0
+        if byte == 0x22:
+            language = self._strings(row)
+            if language < 0 or self.strings.start(language, 0, &new.leaf) != ALIVE:
+                return DEAD
+            new.mode = STRING
+        elif byte == 0x7B or byte == 0x5B:
+            side = <Side*>self.sides.at(at.side)
+            if side.depth >= DEPTH:
+                return DEAD
+            new.row = self._move(row, OPEN_OBJECT if byte == 0x7B else OPEN_ARRAY, 0).to
+            if new.row < 0:
+                return DEAD
+            new.side = self._side(at.side, 0, side.depth + 1)
+            new.mode = FIRST_KEY if byte == 0x7B else FIRST_ITEM
+        elif byte == 0x2D or (0x30 <= byte <= 0x39):
+            language = self._number(row)
+            if language < 0:
+                return DEAD
+            new.leaf.lang = language
+            new.leaf.v = self.numbers.start(language)
+            if new.leaf.v:
+                new.leaf.v = self.numbers.step(language, new.leaf.v, byte)
+            if new.leaf.v == 0:
+                return DEAD
+            new.mode = NUMBER
+        elif byte == 0x6E or byte == 0x74 or byte == 0x66:
+            new.leaf.v = NULL_ if byte == 0x6E else TRUE_ if byte == 0x74 else FALSE_
+            if self._move(row, new.leaf.v, 0).to < 0:
+                return DEAD
+            new.mode, new.leaf.k = LITERAL, 1
+        else:
+            return DEAD
+        out[0] = new
+        return ALIVE
+
+    cdef int _after(self, const State* at, int32_t row, int32_t side, State* out) except -1 nogil:
+        """The state after a value whose container (or the document) goes on with `row`."""
+        if row < 0:
+            return DEAD
+        memset(out, 0, sizeof(State))
+        out.mode, out.row, out.side = AFTER if row else END, row, side
+        return ALIVE
+
+    cdef int _close(self, const State* at, State* out) except -1 nogil:
+        return self._after(at, self._move(at.row, CLOSE, 0).to, (<Side*>self.sides.at(at.side)).parent, out)
+
+    cdef int _behind(self, const State* at, uint8_t byte, State* out) except -1 nogil:
+        """One byte after a value: white space, a comma, or the end of the container."""
+        cdef Row* row = <Row*>self.rows.at(at.row)
+        cdef int32_t item
+        cdef int r
+        if is_white(byte):
+            if at.gap >= self.gap or (at.mode == END and not self.surrounded):
+                return DEAD
+            if at != out:
+                out[0] = at[0]
+            out.gap += 1
+            return ALIVE
+        if at.mode == END:
+            return DEAD
+        if byte == (0x7D if row.kind == OBJECT else 0x5D):
+            return self._close(at, out)
+        if byte != 0x2C:
+            return DEAD
+        if row.kind == ARRAY:
+            item = self._move(at.row, ITEM, 0).to
+            if item < 0:
+                return DEAD
+            if at != out:
+                out[0] = at[0]
+            out.mode, out.gap, out.row = VALUE, 0, item
+            return ALIVE
+        r = self._has_key(at.row, (<Side*>self.sides.at(at.side)).used)
+        if r != ALIVE:
+            return r
+        if at != out:
+            out[0] = at[0]
+        out.mode, out.gap = NEXT_KEY, 0
+        return ALIVE
+
+    cdef int accepting(self, const State* at) except -1 nogil:
+        cdef int32_t outcome
+        if at.mode != NUMBER:
+            return at.mode == END
+        outcome = self.numbers.outcome(at.leaf.lang, at.leaf.v)
+        return outcome > 0 and self._move(at.row, NUMERAL, outcome).to == 0
+
+    # -- masks ----------------------------------------------------------------------------------------------------------
+
+    cdef int mask_key(self, const State* at, State* out) except -1 nogil:
+        cdef Side* side = <Side*>self.sides.at(at.side)
+        out[0] = at[0]
+        out.gap = 0
+        out.side = side.near if at.mode == KEY or at.mode == NEXT_KEY else side.far
+        if at.mode == STRING:
+            self.strings.mask_leaf(&at.leaf, 0, self.horizon, &out.leaf)
+        elif at.mode == KEY:
+            self.strings.mask_leaf(&at.leaf, side.used, self.horizon, &out.leaf)
+        return 0
+
+    cdef int32_t white_room(self, const State* at) noexcept nogil:
+        return self.gap - at.gap if at.gap else -1
+
+    cdef int split(self, const State* at, Split* out) except -1 nogil:
+        if at.mode == STRING:
+            return self.strings.split(&at.leaf, 0, out)
+        if at.mode == KEY:
+            return self.strings.split(&at.leaf, (<Side*>self.sides.at(at.side)).used, out)
+        return 0
+
+    cdef int leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) except -1 nogil:
+        return self.strings.step(at, 0, byte, False, out)
+
+    cdef int free_leaf(self, bint counted, Leaf* out) except -1 nogil:
+        out[0] = self.counted_string if counted else self.free_string
+        return 1
+
+    cdef int later(self, const Leaf* at, int32_t n, Leaf* out) except -1 nogil:
+        return self.strings.later(at, n, out)
+
+    # -- endings --------------------------------------------------------------------------------------------------------
+
+    def completion(self, bytes state not None):
+        """A short text that ends the document from a state: the open lexeme, then container after container, outwards."""
+        cdef State at
+        cdef bytes part
+        cdef bytearray out = bytearray()
+        if len(state) != sizeof(State):
+            raise ValueError(f"a state has {sizeof(State)} bytes, not {len(state)}")
+        memcpy(&at, <const char*>state, sizeof(State))
+        while at.mode != END:
+            if at.mode == NUMBER:
+                part = self.numbers.shortest(at.leaf.lang, at.leaf.v)
+                out += part
+                self._feed(&at, part)
+                self._after(&at, self._move(at.row, NUMERAL, self.numbers.outcome(at.leaf.lang, at.leaf.v)).to, at.side, &at)
+                continue
+            part = self._next_part(&at)
+            out += part
+            self._feed(&at, part)
+        return bytes(out)
+
+    cdef int _feed(self, State* at, bytes text) except -1:
+        cdef uint8_t byte
+        for byte in text:
+            if self.step(at, byte, True, at) != ALIVE:
+                raise AssertionError(f"an ending that the grammar refuses: {text!r}")
+        return 0
+
+    cdef bytes _next_part(self, const State* at):
+        """Bytes that lead from a state to the end of the lexeme, value or container that is open, or to the next such place."""
+        cdef int32_t used
+        if at.mode == STRING:
+            return self.strings.shortest((<const char*>&at.leaf)[:sizeof(Leaf)], 0)
+        if at.mode == LITERAL:
+            return (<bytes>WORDS[at.leaf.v])[at.leaf.k:]
+        used = (<Side*>self.sides.at(at.side)).used
+        if at.mode == KEY:
+            return self.strings.shortest((<const char*>&at.leaf)[:sizeof(Leaf)], used)
+        if at.mode == NEXT_KEY:
+            return b'"'
+        if at.mode == COLON:
+            return b":"
+        ids = [id_ for id_, _ in self._alternatives(at.row)]
+        if at.mode == START or at.mode == VALUE:
+            endings = [self.automaton.value_ending(id_) for id_ in ids]
+        elif at.mode == FIRST_ITEM or (<Row*>self.rows.at(at.row)).kind == ARRAY:
+            endings = [self.automaton.array_ending(id_, at.mode == FIRST_ITEM) for id_ in ids]
+        else:
+            names = frozenset(self.strings.names_used(used)) if used else frozenset()
+            endings = [self.automaton.object_ending(id_, names, at.mode == FIRST_KEY) for id_ in ids]
+        return min(endings, key=len)
