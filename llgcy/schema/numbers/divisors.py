@@ -116,6 +116,10 @@ class Divisors:
         """The n at which ``exactly_residue(rho, z, n)`` may differ from that of n - 1, for any rho."""
         return sorted({e - z + t for _, e, zeros in self._parts for t in range(zeros + 1)})
 
+    def turns_behind(self, k):
+        """The same for numbers ``(D * 10**k + y) * 10**(n-k)`` with ``0 < y < 10**k``, whatever their zeros."""
+        return sorted({n for _, e, zeros in self._parts for n in range(e, e + k + zeros + 1)})
+
     def scales(self, condition):
         """The n near which ``some_in_block(condition, D, n)`` may differ from n - 1: below all it is that of any n below,
         above all that of any n above."""

@@ -71,7 +71,7 @@ class PlainLexeme:
         self._blocks = {side.number: Blocks(side, self._classes, 0) for side in self._sides}
         self._first_runs = {number: blocks.runs(1) for number, blocks in self._blocks.items()}
         #: Whether no number in plain spelling meets the formula.
-        self.empty = not self._alive(self.start())
+        self.empty = not any(any(side.zero) or any(side.others) for side in self._sides)
         if self.empty and far:
             raise LimitError(f"every number that meets the condition has more than {DIGITS} digits before the point; "
                              f"number_spelling='any' writes them with exponents")

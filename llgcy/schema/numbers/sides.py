@@ -5,6 +5,7 @@ are read side by side (plain spelling has one for digits alone and one for texts
 membership per track, a cell a `Condition` per track. Points that change nothing are dropped and conditions are reduced to
 the divisors that matter, since every point and every divisor left multiplies the states.
 """
+import functools
 from typing import NamedTuple
 
 from llgcy.schema.exact import ONE, Exact
@@ -23,6 +24,7 @@ class Condition(NamedTuple):
         return not self.divisors.ms and self.mask == 1
 
 
+@functools.lru_cache(4096)
 def reduce_condition(divisors, condition, universe, integers):
     """The condition over the divisors that matter within a universe (a condition, too). With `integers` the universe is
     that of the integers, and the divisor 1 stays, as the condition alone must say so."""
@@ -49,14 +51,17 @@ class Side:
         Their digits before the decimal point (see `Exact.order`), 0 for zero.
     members : list of tuple of bool
         Per point and track.
+    zero, others : tuple of bool
+        Per track: whether zero is in it; whether any other number is.
     cells : list of int
         Class of the cell above each point: index into the `Classes` of the lexeme.
     joined : list of bool
         Whether a point is in each track exactly if its divisors would put it into the cell above.
     """
 
-    def __init__(self, number, points, members, cells, joined):
+    def __init__(self, number, points, members, cells, joined, others):
         self.number, self.points, self.members, self.cells, self.joined = number, points, members, cells, joined
+        self.zero, self.others = members[0], others
         self.digits = [p.digits for p in points]
         self.orders = [p.order for p in points]
 
@@ -90,14 +95,7 @@ def build_sides(tracks, divisors, classes, integer_track=None):
         The track in which only integers count; its cells must be subsets of "a multiple of 1".
     """
     universes = [divisors.has[divisors.ms.index(ONE)] if i == integer_track else divisors.full for i in range(len(tracks))]
-    reduced, sides, known = {}, [], {}
-
-    def condition_of(track, mask):
-        key = track == integer_track, mask
-        if key not in reduced:
-            reduced[key] = reduce_condition(divisors, mask, universes[track], key[0])
-        return reduced[key]
-
+    sides, known = [], {}
     for sign in range(2):
         points = tracks[0][sign][0]
         members = list(zip(*([bool(c) for c in track[sign][1]] for track in tracks)))
@@ -106,10 +104,13 @@ def build_sides(tracks, divisors, classes, integer_track=None):
                 part[i] for i in range(len(tracks)) if i != integer_track for part in (*members, *cells)):
             points, members, cells = bounds_to_integers(divisors, integer_track, points, members, cells)
         points, members, cells, joined = drop_points(divisors, points, members, cells)
-        numbers = [classes.number(tuple(condition_of(i, mask) for i, mask in enumerate(cell))) for cell in cells]
+        numbers = [classes.number(tuple(reduce_condition(divisors, mask, universes[i], i == integer_track) for i, mask in enumerate(cell)))
+                   for cell in cells]
         key = tuple(points), tuple(members), tuple(numbers)
         if key not in known:
-            known[key] = Side(len(known), points, members, numbers, joined)
+            # a cell without numbers has no condition (see map_cells)
+            others = tuple(any(part[i] for part in (*members[1:], *cells)) for i in range(len(tracks)))
+            known[key] = Side(len(known), points, members, numbers, joined, others)
         sides.append(known[key])
     return sides
 

@@ -54,9 +54,8 @@ class SpelledLexeme:
         self._first_runs = {number: blocks.runs(-INFINITY) for number, blocks in self._blocks.items()}
         self._divisors = tuple(sorted({m for conditions in self._classes.conditions for c in conditions for m in c.divisors.ms}))
         # by side: is zero in the set; is any other number
-        self._zero = {side.number: side.members[0][_ONLY] for side in self._sides}
-        self._others = {side.number: any(member[_ONLY] for member in side.members[1:])
-                        or any(self._classes.conditions[c][_ONLY].mask for c in side.cells) for side in self._sides}
+        self._zero = {side.number: side.zero[_ONLY] for side in self._sides}
+        self._others = {side.number: side.others[_ONLY] for side in self._sides}
         #: Whether no number meets the formula.
         self.empty = not (any(self._zero.values()) or any(self._others.values()))
 
@@ -258,7 +257,7 @@ class SpelledLexeme:
                 if not condition.mask:
                     continue
                 # the answer depends on n = E - f near the divisors' powers of ten alone
-                near = sorted({n + f for m in condition.divisors.ms for n in self._near(m, k) if first <= n + f <= last})
+                near = [n + f for n in condition.divisors.turns_behind(k) if first <= n + f <= last]
                 marks = [first, *(E for E in near if E > first), *([near[-1] + 1] if near and near[-1] < last else []), last + 1]
                 for start, following in zip(marks, marks[1:]):
                     inside = start if start > -INFINITY else min(following - 1, 0) if following < INFINITY else 0
@@ -269,12 +268,6 @@ class SpelledLexeme:
                 y = blocks.find_inside(_ONLY, piece, rho, z, first - f, first - f - k)
                 if y is not None:
                     yield first, last, y
-
-    @staticmethod
-    def _near(m, k):
-        """The n for which k digits behind D * 10**n meet m in different ways."""
-        zeros = m.c.bit_length()        # no less than the powers of ten after which more of them change nothing
-        return range(m.e, m.e + k + zeros + 2)
 
     # ---------------------------------------------------------------- states that differ in residues alone
     def split(self, state):
