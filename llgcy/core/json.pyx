@@ -1,6 +1,6 @@
 """The JSON machine: see json.pxd for its state and its rows."""
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from llgcy.core.machine cimport Machine, Split
@@ -501,6 +501,9 @@ cdef class JsonMachine(Machine):
         if at.mode == KEY:
             return self.strings.split(&at.leaf, (<Side*>self.sides.at(at.side)).used, out)
         return 0
+
+    cdef int telling(self, const State* at, uint64_t* out) except -1 nogil:
+        return self.strings.telling(&at.leaf, out)
 
     cdef int leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) except -1 nogil:
         return self.strings.step(at, 0, byte, False, out)

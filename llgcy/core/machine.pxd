@@ -1,5 +1,5 @@
 """What masks and matchers ask of a recogniser. Two kinds exist: grammars (config) and JSON documents (json)."""
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from llgcy.core.state cimport Leaf, State
 
 cdef struct Split:          # how a mask inside a lexeme falls into a shared base and the rest
@@ -25,6 +25,9 @@ cdef class Machine:
     cdef int mask_key(self, const State* at, State* out) except -1 nogil
     # 0: walk the trie. 1: classify, as `out` says. By default: inside() with the leaf as it is.
     cdef int split(self, const State* at, Split* out) except -1 nogil
+    # The bytes after which a state that is apart from its plain one may still be so, or after which the lexeme has ended (bit b & 63
+    # of word b >> 6); by default all.
+    cdef int telling(self, const State* at, uint64_t* out) except -1 nogil
     # The leaf of an endless free string; counted: whose k counts characters. 0 where the machine knows no strings.
     cdef int free_leaf(self, bint counted, Leaf* out) except -1 nogil
     # The free leaf `at` after n more characters.

@@ -30,6 +30,10 @@ cdef class Machine:
         out.plain, out.apart, out.free, out.least, out.most = at.leaf, False, False, 0, 0
         return 1
 
+    cdef int telling(self, const State* at, uint64_t* out) except -1 nogil:
+        out[0] = out[1] = out[2] = out[3] = ~<uint64_t>0
+        return 0
+
     cdef int free_leaf(self, bint counted, Leaf* out) except -1 nogil:
         return 0
 

@@ -37,6 +37,7 @@ cdef class Masks:
     cdef uint32_t* marks            # scratch: a dense set of tokens, zero between uses
     cdef State* stack               # scratch of the walk, one state a byte of the longest token
     cdef State* plain               # scratch of the walk by difference
+    cdef uint64_t* telling          # scratch of the walk by difference: at each depth the bytes that matter, four words
     cdef int32_t* ends              # scratch: where the subtree at each depth ends
     cdef Mask loose                 # a mask that there was no room to remember; valid until the next computation
     cdef readonly int64_t walks, walked, classified, differences, asked, forgotten      # counters: masks walked, trie nodes entered, ...

@@ -66,8 +66,9 @@ cdef class Masks:
         self.stack = <State*>malloc(depth * sizeof(State))
         self.plain = <State*>malloc(depth * sizeof(State))
         self.ends = <int32_t*>malloc(depth * sizeof(int32_t))
+        self.telling = <uint64_t*>malloc(depth * 4 * sizeof(uint64_t))
         self.marks = <uint32_t*>calloc(vocabulary.words + 1, 4)
-        if self.stack == NULL or self.plain == NULL or self.ends == NULL or self.marks == NULL:
+        if self.stack == NULL or self.plain == NULL or self.ends == NULL or self.marks == NULL or self.telling == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
@@ -79,6 +80,7 @@ cdef class Masks:
         free(self.asks.ids)
         free(self.adds.ids)
         free(self.marks)
+        free(self.telling)
 
     def stats(self):
         """Counters of this grammar's masks, as a dict of int."""
@@ -253,40 +255,50 @@ cdef class Masks:
         cdef int new, old
         cdef State* a
         cdef State* b
+        cdef uint64_t* telling = self.telling
+        cdef uint8_t byte
         self.stack[0], self.plain[0], self.ends[0] = at[0], plain[0], trie.size
+        self.machine.telling(at, telling)
         while i < trie.size:
             while i >= self.ends[depth]:
                 depth -= 1
+                telling -= 4
             node = &trie.nodes[i]
-            self.walked += 1
+            byte = node.label >> 24
             a, b = &self.stack[depth], &self.plain[depth]
-            new = self.machine.step(a, node.label >> 24, False, a + 1)
-            old = self.machine.step(b, node.label >> 24, False, b + 1) if b.mode else DEAD
+            if b.mode and not telling[byte >> 6] >> (byte & 63) & 1:
+                i = node.end
+                continue
+            self.walked += 1
+            new = self.machine.step(a, byte, False, a + 1)
+            old = self.machine.step(b, byte, False, b + 1) if b.mode else DEAD
             if old != ALIVE:
                 b[1].mode = 0
             if new == DEAD:
                 if old != DEAD:
                     put_subtree(&self.clears, trie, i)
-            elif new == ASK or a[1].mode != at.mode:        # the end of the name: what follows may be another row
+                i = node.end
+                continue
+            if new == ASK or a[1].mode != at.mode:          # the end of the name: what follows may be another row
                 put_subtree(&self.clears, trie, i)
                 if new == ASK:
                     put_subtree(&self.asks, trie, i)
                 else:
                     put_group(&self.adds, trie, node.label)
                     self._descend(trie, i + 1, node.end, depth + 1, &self.adds)
-            elif old != ALIVE or b[1].mode != at.mode:      # only a name goes on here
+                i = node.end
+                continue
+            if old != ALIVE or b[1].mode != at.mode:        # only a name goes on here
                 put_group(&self.adds, trie, node.label)
                 b[1].mode = 0
-                depth += 1
-                self.ends[depth] = node.end
-                i += 1
+            elif a[1].leaf.d < 0 and a[1].leaf.u < 0:
+                i = node.end
                 continue
-            elif a[1].leaf.d >= 0 or a[1].leaf.u >= 0:
-                depth += 1
-                self.ends[depth] = node.end
-                i += 1
-                continue
-            i = node.end
+            depth += 1
+            telling += 4
+            self.machine.telling(a + 1, telling)
+            self.ends[depth] = node.end
+            i += 1
         return self._settle()
 
     cdef int _settle(self) except -1 nogil:

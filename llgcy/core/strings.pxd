@@ -110,6 +110,9 @@ cdef class Strings:
     # or where nothing but names goes on.
     cdef int split(self, const Leaf* at, int32_t used, Split* out) except -1 nogil
     # The leaf after n more characters of a free rest, see Split.free.
+    # The bytes between two characters after which names may still tell a state apart, or that end the text: bit b & 63 of word
+    # b >> 6. All, inside a character.
+    cdef int telling(self, const Leaf* at, uint64_t* out) except -1 nogil
     cdef int later(self, const Leaf* at, int32_t n, Leaf* out) except -1 nogil
 
     # Are there more texts besides the names than any document can use up? True is exact; false where it is too hard to tell, too.

@@ -56,6 +56,15 @@ cdef inline uint64_t hash_three(int32_t a, int32_t b, int32_t c) noexcept nogil:
     return mix((<uint64_t>a << 32 | <uint32_t>b) ^ mix(<uint64_t>c))
 
 
+cdef inline uint8_t first_byte(uint32_t char) noexcept nogil:
+    """Of its UTF-8 sequence (RFC 3629, section 3)."""
+    if char < 0x80:
+        return <uint8_t>char
+    if char < 0x800:
+        return <uint8_t>(0xC0 | char >> 6)
+    return <uint8_t>(0xE0 | char >> 12) if char < 0x10000 else <uint8_t>(0xF0 | char >> 18)
+
+
 cdef bint has_surrogate(str text) noexcept:
     cdef Py_UCS4 c
     for c in text:
@@ -686,6 +695,28 @@ cdef class Strings:
             out.least = max(low - at.k, 0)
             out.most = <int64_t>1 << 40 if high == NO_BOUND else high - at.k
         return 1
+
+    cdef int telling(self, const Leaf* at, uint64_t* out) except -1 nogil:
+        cdef const View* view = <const View*>self.views.at(at.lang)
+        cdef const NameNode* node
+        cdef int32_t i
+        cdef uint8_t byte
+        if at.pos != 0:
+            for i in range(4):
+                out[i] = ~<uint64_t>0
+            return 0
+        out[0], out[1], out[2], out[3] = <uint64_t>1 << 0x22, <uint64_t>1 << (0x5C - 64), 0, 0
+        if at.d >= 0:
+            node = view.nodes + at.d
+            for i in range(node.kids, node.kids + node.count):
+                byte = first_byte(view.nodes[i].char)
+                out[byte >> 6] |= <uint64_t>1 << (byte & 63)
+        i = self.used_names.node(at.u).kids if at.u >= 0 else -1
+        while i >= 0:
+            byte = first_byte(self.used_names.node(i).char)
+            out[byte >> 6] |= <uint64_t>1 << (byte & 63)
+            i = self.used_names.node(i).next
+        return 0
 
     cdef int later(self, const Leaf* at, int32_t n, Leaf* out) except -1 nogil:
         cdef const View* view = <const View*>self.views.at(at.lang)
