@@ -2,13 +2,21 @@
 from __future__ import annotations
 
 import functools
+import re
+from collections.abc import Iterable
 from typing import Any
 
+from llgcy.core.config import GrammarMachine
 from llgcy.core.json import JsonMachine
 from llgcy.core.machine import Machine
 from llgcy.core.matcher import CompiledGrammar
+from llgcy.core.regex import Regexes
 from llgcy.core.store import Budget
 from llgcy.core.trie import Vocabulary
+from llgcy.errors import UnsupportedKeywordError
+from llgcy.grammar import choices, ir, lark
+from llgcy.grammar.lower import lower
+from llgcy.grammar.route import route
 from llgcy.limits import Limits
 from llgcy.schema.automaton import Automaton
 from llgcy.schema.options import Options
@@ -32,6 +40,19 @@ class _Schema:
     def machine(self, budget: Budget, horizon: int) -> Machine:
         automaton, self.ready = self.ready or Automaton(self.schema, self.options), None
         return JsonMachine(automaton, budget, horizon, self.gap, self.surrounded)
+
+
+class _Rules:
+    """A grammar of rules over lexemes; makes machines for it."""
+
+    def __init__(self, grammar: ir.Grammar):
+        self.grammar = grammar
+        self.warnings: tuple[str, ...] = ()
+
+    def machine(self, budget: Budget, horizon: int) -> Machine:
+        regexes = Regexes("bytes", budget)
+        tables = lower(self.grammar, regexes).tables(regexes, lambda node: _Schema(node.schema, **dict(node.options)).machine(budget, horizon))
+        return GrammarMachine(tables, budget, horizon=horizon)
 
 
 class Grammar:
@@ -81,6 +102,63 @@ class Grammar:
     def any_json(cls, **options: Any) -> Grammar:
         """Any JSON document; options as for `from_json_schema`."""
         return cls.from_json_schema(True, **options)
+
+    @classmethod
+    def from_lark(cls, text: str, *, lexing: str | None = None) -> Grammar:
+        """A grammar in the Lark dialect.
+
+        Parameters
+        ----------
+        text : str
+        lexing : "greedy" or "exact", optional
+            Where a lexeme ends: at the longest match, or wherever the grammar can go on. By default what the grammar says by
+            ``%llguidance {"lexing": ...}``, else greedy.
+
+        Raises
+        ------
+        GrammarError
+            With ``line`` and ``column``.
+        """
+        return cls(_Rules(lark.read(text, lexing=lexing)))
+
+    @classmethod
+    def from_regex(cls, pattern: str | re.Pattern[str], *, flavor: str = "python") -> Grammar:
+        """The texts that a regular expression matches as a whole.
+
+        Parameters
+        ----------
+        pattern : str or re.Pattern
+        flavor : "python", "rust" or "ecma"
+
+        Raises
+        ------
+        GrammarError
+            With the column, where it is malformed or needs what no automaton can do (back-references).
+        """
+        return cls(_Rules(choices.from_regex(pattern, flavor)))
+
+    @classmethod
+    def from_choices(cls, texts: Iterable[str]) -> Grammar:
+        """Exactly these texts; a hundred thousand of them are one lexeme."""
+        return cls(_Rules(choices.from_choices(texts)))
+
+    @classmethod
+    def from_text(cls, text: str) -> Grammar:
+        """A grammar in whichever language the text is written.
+
+        A whole JSON text is a JSON Schema; text that begins with ``%llguidance`` or has a rule ``start`` is a Lark grammar.
+
+        Raises
+        ------
+        GrammarError
+            It is none of these.
+        """
+        kind = route(text).kind
+        if kind == "json_schema":
+            return cls.from_json_schema(text)
+        if kind == "lark":
+            return cls.from_lark(text)
+        raise UnsupportedKeywordError(f"the text is a grammar of kind {kind}, which is not supported yet; write it as Lark or JSON Schema")
 
     def accepts(self, text: str | bytes) -> bool:
         """Is the whole text in the language?"""
