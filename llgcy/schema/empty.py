@@ -74,8 +74,10 @@ class Emptiness:
 
     def run(self, question):
         """The answer to a question, or the value of a coroutine that asks some."""
-        self.fuel = FUEL
         known = self.known
+        if question.__class__ is tuple and question[0] in known:
+            return known[question[0]]
+        self.fuel = FUEL
         stack, keys, lows, active = [], [], [], {}
         key, coroutine = self.opened(question)
         stack.append(coroutine)
@@ -172,6 +174,7 @@ class Emptiness:
         if v not in self.recipes:
             v = self.formulas.aliases.get(v, v)
         if v not in self.recipes:
+            self.known.pop(v, None)     # known by its form alone
             self.run(v)
         return self.recipes[v]
 
@@ -312,6 +315,37 @@ class Emptiness:
                 if found is not None:
                     return ((o, leaf[0]), *found)
         return None
+
+    def leaves(self, keys, rules, component, outcome, count):
+        """The classes of the value of a member, which is the `count`-th."""
+        residual, tests = keys.tests(component, outcome)
+        return Leaves(self.formulas, self.counted_on(keys, residual, count), tests, rules.demand(outcome))
+
+    def member(self, keys, rules, component, others, outcome, available, count):
+        """The question whether a member with this outcome can come, the `count`-th one, and the object be finished after it.
+
+        Without `others`, only the component is finished, and the answer is kept.
+        """
+        if others or keys.counted(rules, (component,)):
+            return self.find_member(keys, rules, component, others, outcome, available, count)
+        mask = keys.questions(component)[0]
+        available &= mask
+        demands = [rules.demand(o) for o in bits(mask & (available | keys.many))]
+        key = "member", keys, component, outcome, available, rules.required & available, rules.demand(outcome), *demands
+        return key, self.find_member, (keys, rules, component, (), outcome, available, rules.low)
+
+    def find_member(self, keys, rules, component, others, outcome, available, count):
+        """Coroutine: members that come after such a member, or None."""
+        leaves = self.leaves(keys, rules, component, outcome, count)
+        while True:
+            leaf = yield from leaves.next()
+            if leaf is None:
+                return None
+            after = keys.normal(rules, leaf[1], others)
+            if after is not None:
+                found = yield from self.complete(keys, *after, available, count)
+                if found is not None:
+                    return found
 
     def onward(self, keys, rules, residual, available):
         """Coroutine: `complete` for what a component became."""

@@ -5,7 +5,7 @@ from llgcy.errors import LimitError
 from llgcy.schema.formula import NULL, TRUE_LITERAL
 
 #: Bytes of one ending.
-LENGTH = 1 << 24
+LENGTH = 1 << 22
 
 
 class Endings:
@@ -19,6 +19,7 @@ class Endings:
 
     def __init__(self, solver, order):
         self.solver, self.order = solver, order
+        self.scalars = {}               # texts by recipe
 
     def value(self, v, place):
         """A short text of the value formula `v`, which is inhabited, with its properties in order."""
@@ -40,9 +41,9 @@ class Endings:
             if isinstance(piece, bytes):
                 text.append(piece)
                 length += len(piece)
-                if length > LENGTH:
-                    raise LimitError(f"the shortest ending known is longer than {LENGTH} bytes")
                 continue
+            if length + len(todo) > LENGTH:
+                raise LimitError(f"the shortest ending known is longer than {LENGTH} bytes")
             todo.extend(reversed(self.pieces(*piece)))
         return b"".join(text)
 
@@ -50,13 +51,12 @@ class Endings:
         """One value, one level deep."""
         recipe = self.solver.recipe(v)
         what = recipe[0]
+        if what == "number" or what == "string":
+            if recipe not in self.scalars:
+                self.scalars[recipe] = self.scalar(*recipe)
+            return [self.scalars[recipe]]
         if what == "literal":
             return [b"null" if recipe[1] & NULL else b"true" if recipe[1] & TRUE_LITERAL else b"false"]
-        if what == "number":
-            lexeme = self.solver.lexeme((recipe[1],))
-            return [lexeme.shortest(lexeme.start())]
-        if what == "string":
-            return [quoted(self.solver.texts.witness(recipe[1]))]
         if what == "array":
             return [b"[", *self.array_pieces(recipe[1], place, 0, True), b"]"]
         _, keys, members = recipe
@@ -64,6 +64,13 @@ class Endings:
             ranks = {name: i for i, name in enumerate(self.order.names(place))}
             members = sorted(members, key=lambda m: ranks.get(keys.names[m[0] - 1], len(ranks)) if m[0] <= len(keys.names) else len(ranks))
         return [b"{", *self.object_pieces(keys, members, place, frozenset(), True), b"}"]
+
+    def scalar(self, what, formula):
+        """The text of a number or string."""
+        if what == "number":
+            lexeme = self.solver.lexeme((formula,))
+            return lexeme.shortest(lexeme.start())
+        return quoted(self.solver.texts.witness(formula))
 
     def object_pieces(self, keys, members, place, used, first):
         pieces, used = [], set(used)

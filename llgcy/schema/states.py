@@ -88,41 +88,46 @@ class ObjectKind:
             allowed = ordered | open_names & self.tail | keys.many
         allowed &= live
         if not state.components:
-            if rules.high is None and (not rules.low or rules.free):
-                return allowed
-            found = 0
-            for o in bits(allowed):
-                if self.enough(rules, o, state.last, state.used, state.count, live):
-                    found |= 1 << o
-            return found
-        found, skipped, group = 0, 0, None
+            return self.within_bounds(state, allowed, live, required) if rules.low or rules.high is not None else allowed
+        found, group, gap = 0, None, -1
+        touched, counted = 0, keys.counted(rules, state.components)
+        for c in state.components:
+            touched |= keys.questions(c)[0]
         for o in bits(allowed):
             bit = 1 << o
-            skip = self.skipped(state.last, o)
-            touched = 0
-            for c in state.components:
-                touched |= keys.questions(c)[0]
-            if touched & bit or keys.counted(rules, state.components):
+            if touched & bit or counted:
                 if self.possible(state, o):
                     found |= bit
                 continue
             # all names between two that components ask about have one answer
-            if group is None or skip & touched != skipped:
-                skipped = skip & touched
-                group = self.closed(rules, state.components, skip)
-                group = group is not None and self.finishable(*group, *self.after(state, o))
+            if gap != self.skipped(state.last, o) & touched:
+                gap = self.skipped(state.last, o) & touched
+                group = self.possible(state, o)
             if group:
                 found |= bit
         return found
 
-    def enough(self, rules, o, last, used, count, live):
-        """Whether bounds on the number of members can be met after outcome `o`, where no component is left."""
-        count += 1
-        open_names = self.available(o if o <= self.keys.ordered else self.keys.ordered, used | 1 << o & self.keys.few)
-        required = (rules.required & open_names).bit_count()
-        if rules.high is not None and count + required > rules.high:
-            return False
-        return count + required >= rules.low or bool(live & self.keys.many) or count + (open_names & live).bit_count() >= rules.low
+    def within_bounds(self, state, allowed, live, required):
+        """The outcomes among `allowed` after which the number of members can be met, where no component is left."""
+        rules, keys, count = state.rules, self.keys, state.count + 1
+        least = count + required.bit_count()
+        if rules.high is not None and least > rules.high:
+            allowed &= required         # there is room for those alone
+        if count >= rules.low or live & keys.many:
+            return allowed
+        left = self.available(state.last, state.used) & live
+        # names without a place stay open whatever comes, but for the one that comes
+        if count - 1 + (left & self.tail).bit_count() < rules.low:
+            allowed &= ~self.tail
+        # the further in the order, the fewer names are left: search for the last one with enough behind it
+        low, high = state.last, keys.ordered
+        while low < high:
+            middle = (low + high + 1) // 2
+            if count + (left >> middle + 1).bit_count() >= rules.low:
+                low = middle
+            else:
+                high = middle - 1
+        return allowed & (self.tail | (2 << low) - 1)
 
     def skipped(self, last, o):
         """The names in the order that outcome `o` leaves behind."""
@@ -162,10 +167,7 @@ class ObjectKind:
 
     # ------------------------------------------------------------------------------------------------ steps
     def asked(self, state, o):
-        """What a member with outcome `o` is asked: (rules, the component that asks, its tests, other components); None if dead.
-
-        The component is None where none asks about it.
-        """
+        """What concerns a member with outcome `o`: (rules, the component that asks about it or None, the others); None if dead."""
         keys = self.keys
         found = self.closed(state.rules, state.components, self.skipped(state.last, o))
         if found is None:
@@ -178,48 +180,44 @@ class ObjectKind:
                 asking = c
             else:
                 others.append(c)
-        if asking is None:
-            return rules, None, [], components
-        residual, tests = keys.tests(asking, o)
-        return rules, self.solver.counted_on(keys, residual, state.count + 1), tests, tuple(others)
+        return rules, asking, tuple(others)
 
     def possible(self, state, o):
         """Whether a member with outcome `o` leaves a state that can be finished."""
         asked = self.asked(state, o)
         if asked is None:
             return False
-        rules, residual, tests, others = asked
-        if residual is None:
-            return self.solver.inhabited(rules.demand(o)) and self.finishable(rules, others, *self.after(state, o))
-        return self.solver.run(self.any_leaf(rules, residual, tests, others, o, *self.after(state, o)))
-
-    def any_leaf(self, rules, residual, tests, others, o, last, used, count):
-        """Coroutine: whether some class of values leaves a state that can be finished."""
-        keys, solver = self.keys, self.solver
-        leaves = Leaves(solver.formulas, residual, tests, rules.demand(o))
-        while True:
-            leaf = yield from leaves.next()
-            if leaf is None:
-                return False
-            after = keys.normal(rules, leaf[1], others)
-            if after is not None:
-                found = yield from solver.complete(keys, *after, self.available(last, used), count)
-                if found is not None:
-                    return True
+        rules, asking, others = asked
+        last, used, count = self.after(state, o)
+        solver, keys = self.solver, self.keys
+        available = self.available(last, used)
+        if keys.counted(rules, (asking, *others) if asking is not None else others):
+            if asking is None:
+                return solver.inhabited(rules.demand(o)) and self.finishable(rules, others, last, used, count)
+            return solver.run(solver.member(keys, rules, asking, others, o, available, count)) is not None
+        # components that neither the member nor a name left out concerns are as alive as they were
+        gone = self.skipped(state.last, o)
+        before = set(state.components)
+        changed = tuple(c for c in others if c not in before or keys.questions(c)[0] & gone)
+        if changed and solver.run(solver.complete(keys, rules, changed, available, rules.low)) is None:
+            return False
+        if asking is None:
+            return solver.inhabited(rules.demand(o))
+        return solver.run(solver.member(keys, rules, asking, (), o, available, rules.low)) is not None
 
     def moves(self, state, o):
         """The alternatives after a member with outcome `o`: [(value formula of its value, state), ...], all of them alive."""
         asked = self.asked(state, o)
         if asked is None:
             return []
-        rules, residual, tests, others = asked
+        rules, asking, others = asked
         last, used, count = self.after(state, o)
         demand, solver = rules.demand(o), self.solver
-        if residual is None:
+        if asking is None:
             ways = [(demand, rules, others)] if solver.inhabited(demand) else []
         else:
             ways = []
-            for left, values in solver.run(Leaves(solver.formulas, residual, tests, demand).all()).items():
+            for left, values in solver.run(solver.leaves(self.keys, rules, asking, o, count).all()).items():
                 after = self.keys.normal(rules, left, others)
                 if after is not None:
                     ways.append((solver.formulas.union(values), *after))
