@@ -19,7 +19,7 @@ class Items:
 
     def root(self, formula):
         """Rules and residual of an array formula before any item; None where it is false."""
-        return self.normal(self.rules_of(None, ()), formula, 0)
+        return self.normal(None, formula, 0)
 
     def rules_of(self, parent, units):
         """The rules `parent` (None: none) with more units."""

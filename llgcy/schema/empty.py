@@ -159,7 +159,7 @@ class Emptiness:
             if recipe is None and object != FALSE:
                 found = yield self.object(object)
                 if found is not None:
-                    recipe = ("object", self.keys[object], found)
+                    recipe = ("object", self.keys.get(object), found)
         if recipe is None:
             return False
         self.recipes[v] = recipe
@@ -169,7 +169,7 @@ class Emptiness:
         """How to build a value of `v`, which is inhabited.
 
         ``("literal", literals)``, ``("number", formula)``, ``("string", formula)``, ``("array", value formulas)``, or
-        ``("object", keys, ((outcome, value formula), ...))``.
+        ``("object", keys, ((outcome, value formula), ...))``; where keys is None, names stand for outcomes.
         """
         if v not in self.recipes:
             v = self.formulas.aliases.get(v, v)
@@ -198,6 +198,8 @@ class Emptiness:
                 if unit & 1:
                     return False
                 continue
+            if op == "value" and not unit & 1:
+                return any(abs(q.e) < 15 and q.order < 15 for q in content[1])      # the only part, if there is one
             if op != "ge" and op != "gt" or content[1].order > 15 or content[1].e < -15:
                 return False
             bound = content[1].c * 10.0 ** content[1].e
@@ -215,6 +217,12 @@ class Emptiness:
 
     def find_object(self, formula):
         """Coroutine: members of an object that satisfies the formula, or None."""
+        demands = self.plain_demands(formula)
+        if demands is not None:
+            for _, value in demands:
+                if not (yield value):
+                    return None
+            return demands
         keys = self.keys.get(formula)
         if keys is None:
             keys = self.keys[formula] = Keys(self.texts, (formula,), (), self.quick)
@@ -222,6 +230,34 @@ class Emptiness:
         if found is None:
             return None
         return (yield from self.complete(keys, *found, keys.few, 0))
+
+    def plain_demands(self, formula):
+        """The required names with what their values must satisfy, where a formula has nothing but such names and demands
+        on members: then it is inhabited where they are. Else None."""
+        fs, required, own, general = self.formulas, {}, {}, []
+        for unit in fs.units(formula):
+            content = fs.nodes[unit >> 1]
+            if content[0] != "some":
+                return None
+            name = fs.single.get(content[1])
+            if not unit & 1:
+                if name is None or content[2] != ANYTHING:
+                    return None
+                required[name] = None
+            elif name is None:
+                general.append(content)
+            else:
+                own.setdefault(name, []).append(content[2] ^ 1)
+        demands = []
+        for name in required:
+            value = ANYTHING
+            for v in own.get(name, ()):
+                value = fs.both(value, v)
+            for _, keys, v in general:
+                if fs.holds_text(keys, name):
+                    value = fs.both(value, v ^ 1)
+            demands.append((name, value))
+        return tuple(demands)
 
     def complete(self, keys, rules, components, available, count):
         """Coroutine: members ((outcome, value formula), ...) that finish an object, or None.

@@ -5,7 +5,7 @@ from llgcy.errors import LimitError
 from llgcy.schema.formula import NULL, TRUE_LITERAL
 
 #: Bytes of one ending.
-LENGTH = 1 << 22
+LENGTH = 1 << 20
 
 
 class Endings:
@@ -62,7 +62,13 @@ class Endings:
         _, keys, members = recipe
         if members and place is not None:
             ranks = {name: i for i, name in enumerate(self.order.names(place))}
-            members = sorted(members, key=lambda m: ranks.get(keys.names[m[0] - 1], len(ranks)) if m[0] <= len(keys.names) else len(ranks))
+
+            def rank(member):
+                name = member[0]
+                if keys is not None:
+                    name = keys.names[name - 1] if name <= len(keys.names) else None
+                return ranks.get(name, len(ranks))
+            members = sorted(members, key=rank)
         return [b"{", *self.object_pieces(keys, members, place, frozenset(), True), b"}"]
 
     def scalar(self, what, formula):
@@ -75,7 +81,7 @@ class Endings:
     def object_pieces(self, keys, members, place, used, first):
         pieces, used = [], set(used)
         for outcome, value in members:
-            name = keys.example(outcome, used)
+            name = outcome if keys is None else keys.example(outcome, used)
             if name is None:
                 raise LimitError("a class of keys has no name left, which is not counted beyond 64 names")
             used.add(name)

@@ -241,7 +241,7 @@ class Keys:
 
     def root(self, formula):
         """The rules and components of an object formula before any member."""
-        return self.normal(self.rules_of(None, ()), formula)
+        return self.normal(None, formula)
 
     def rules_of(self, parent, units):
         """The rules `parent` (None: none) with more units."""
@@ -287,11 +287,9 @@ class Rules:
         Set of outcomes, names all of them.
     low, high : int, int or None
         Bounds on the number of members.
-    free : int
-        Set of classes whose members are known to have a value: there are always more of them.
     """
 
-    __slots__ = ("keys", "parent", "id", "required", "low", "high", "free", "own", "general", "demands", "proved", "living")
+    __slots__ = ("keys", "parent", "id", "required", "low", "high", "open", "own", "general", "demands", "proved", "living")
 
     def __init__(self, keys, parent, units, id):
         self.keys, self.parent, self.id = keys, parent, id
@@ -312,10 +310,7 @@ class Rules:
             else:
                 self.general.append((keys.mask(content[1]), content[2] ^ 1))
         self.demands = {}               # value formula by outcome, all demands together
-        self.free = 0
-        for o in bits(keys.many):
-            if keys.quick(self.demand(o)):
-                self.free |= 1 << o
+        self.open = None                # see `free`
         self.proved = 0                 # names known to have a value
         self.living = None              # outcomes that have a value, once asked
 
@@ -332,6 +327,13 @@ class Rules:
                     found = both(found, value)
             self.demands[outcome] = found
         return found
+
+    @property
+    def free(self):
+        """Set of the classes whose members are seen to have a value: there are always more of them."""
+        if self.open is None:
+            self.open = sum(1 << o for o in bits(self.keys.many) if self.keys.quick(self.demand(o)))
+        return self.open
 
     def live(self, inhabited):
         """The outcomes for which some value satisfies the demand."""
