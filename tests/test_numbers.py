@@ -402,6 +402,7 @@ def test_huge_numbers_meet_limits_or_cost_nothing():
     functools.reduce(lambda f, _: ("not", f), range(100_000), ("int",)),
     functools.reduce(lambda f, i: ("and" if i % 2 else "or", f, ("ge", E(i))), range(5_000), ("int",)),
     ("and", *[("ge", E(i)) for i in range(100_001)]), ("or", *[("ge", E(i)) for i in range(20_000)]),
+    of(*(("mult", E(p)) for p in (2, 3, 5, 7, 11, 13, 17, 19)), *(("ge", E(i)) for i in range(20))),
 ])
 def test_limits(formula):
     with pytest.raises(LimitError):

@@ -218,11 +218,13 @@ class Divisors:
         """
         beyond = False
         for k in self.members(condition):
+            if not self._some(k, low, high):
+                continue
+            beyond = True
             for grid in self._grids(low, high):
                 x = self._on_grid_between(k, low, high, grid)
                 if x is not None:
                     return x
-            beyond |= self._some(k, low, high)
         if beyond:
             raise LimitError(f"every number that meets the condition needs more than {DIGITS} digits")
         return None

@@ -16,6 +16,8 @@ from llgcy.schema.exact import ONE, ZERO, Exact
 
 #: Most operators and atoms of one formula.
 NODES = 100_000
+#: Formulas up to this size are remembered in great number.
+SHORT = 100
 #: Deepest nesting of ``and``, ``or`` and ``not`` in it.
 NESTING = 1_000
 
@@ -113,23 +115,30 @@ def _exact(q):
     return q
 
 
-def check_nesting(formula):
-    """Refuse deep formulas before anything hashes them: the hash of a tuple is a recursion of the interpreter's own."""
-    layer, depth = [formula], 0
+def size_of(formula):
+    """Nodes and listed values of a formula; refuses deep ones, which must not be hashed (that is a recursion in C)."""
+    layer, depth, size = [formula], 0, 0
     while layer:
+        size += sum(len(node[1]) if node[0] == "in" else 1 for node in layer)
         layer = [part for node in layer if node[0] in CONNECTIVES for part in node[1:]]
         depth += 1
         if depth > NESTING:
             raise LimitError(f"a condition on one number is nested more than {NESTING} deep")
+    return size
 
 
-_program = functools.lru_cache(1024)(compile_formula)
+def remembered(function):
+    """Remember what a function of a formula (and more) answered last: for many short formulas, for a few long ones."""
+    small, large = functools.lru_cache(1024)(function), functools.lru_cache(8)(function)
+
+    @functools.wraps(function)
+    def answer(formula, *others):
+        return (small if size_of(formula) <= SHORT else large)(formula, *others)
+
+    return answer
 
 
-def program_of(formula):
-    """`compile_formula`, remembered for the formulas last used."""
-    check_nesting(formula)
-    return _program(formula)
+program_of = remembered(compile_formula)
 
 
 def holds(formula, x):

@@ -1,7 +1,5 @@
 """The lexeme of a JSON number: several conditions side by side, in one of two spellings."""
-import functools
-
-from llgcy.schema.numbers.formula import check_nesting, program_of
+from llgcy.schema.numbers.formula import program_of, remembered, size_of
 from llgcy.schema.numbers.line import Line
 from llgcy.schema.numbers.plain import PlainLexeme
 from llgcy.schema.numbers.sides import map_cells
@@ -27,7 +25,7 @@ class NumberLexeme:
     ------
     LimitError
         A documented limit of numbers: `exact.DIGITS`, `exact.EXPONENT`, `divisors.DIVISORS`, `divisors.MODULUS`,
-        `formula.NODES`, `formula.NESTING`, `line.WORK`.
+        `formula.NODES`, `formula.NESTING`, `line.WORK`, `line.SCANS`.
 
     Notes
     -----
@@ -50,7 +48,7 @@ class NumberLexeme:
             raise ValueError(f"number spelling {spelling!r}: it is one of {', '.join(SPELLINGS)}")
         self.formulas, self.spelling = tuple(formulas), spelling
         for formula in self.formulas:
-            check_nesting(formula)
+            size_of(formula)    # refuses what must not be hashed
         # equal formulas share one automaton, which stands for all of their indexes
         self._indexes = {}
         for i, formula in enumerate(self.formulas):
@@ -120,7 +118,7 @@ class NumberLexeme:
         return self._parts[shape[0][0]].loop(shape[0][1]) if len(shape) == 1 else None
 
 
-@functools.lru_cache(1024)
+@remembered
 def part_of(formula, spelling):
     """The automaton of one formula, shared by all lexemes: ``integer`` and ``number`` are in nearly every schema."""
     program = program_of(formula)

@@ -10,6 +10,8 @@ from llgcy.schema.numbers.formula import COMPARISONS, program_of
 
 #: Most (operator, point or cell) pairs that one formula may cost.
 WORK = 20_000_000
+#: Most looks at single multiples that its cells may cost, at worst: closed sets of r divisors * 2**r * values.
+SCANS = 1 << 20
 
 
 class Line:
@@ -40,6 +42,9 @@ class Line:
         if len(program.operations) * len(self.values) > WORK:
             raise LimitError(f"a condition on one number has {len(program.operations)} parts and {len(self.values)} values; "
                              f"the product may be {WORK // 2}")
+        if len(ms) and (len(self.divisors.closed) << len(ms)) * len(self.values) > SCANS:
+            raise LimitError(f"a condition on one number has {len(ms)} divisors and {len(self.values)} values; "
+                             f"with so many divisors the limit is {SCANS // (len(self.divisors.closed) << len(ms))} values")
         self.conditions = self._evaluate(program, strict)
 
     def _evaluate(self, program, strict):

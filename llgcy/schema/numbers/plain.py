@@ -10,7 +10,7 @@ from llgcy.errors import LimitError
 from llgcy.schema.exact import DIGITS, ONE, Exact, digits_of
 from llgcy.schema.numbers.blocks import Blocks, Cut, Edge, cell_of
 from llgcy.schema.numbers.residues import append, merge_residues, meets, moduli, reachable, reduce
-from llgcy.schema.numbers.sides import Classes, build_sides
+from llgcy.schema.numbers.sides import NOTHING, Classes, build_sides
 
 # Kinds of states, with the fields that follow. Where no piece is cut the side no longer matters, and is 0.
 START = 0            #
@@ -66,7 +66,11 @@ class PlainLexeme:
         self._classes = Classes()
         self._sides = build_sides(tracks, divisors, self._classes, integer_track=W)
         self._divisors = tuple(sorted({m for conditions in self._classes.conditions for c in conditions for m in c.divisors.ms}))
-        self._merged, self._fraction_classes = {}, {}
+        # by class: the class with this condition in R and nothing in W. All are made here: the automaton is shared by all
+        # grammars with the formula, so nothing that numbers things may change afterwards.
+        self._fraction_classes = [self._classes.number((NOTHING, conditions[R])) for conditions in self._classes.conditions[:]]
+        self._fraction_classes += range(len(self._fraction_classes), len(self._classes.conditions))
+        self._merged = {}       # a memo of pure answers
         self._check_limits()
         self._blocks = {side.number: Blocks(side, self._classes, 0) for side in self._sides}
         self._first_runs = {number: blocks.runs(1) for number, blocks in self._blocks.items()}
@@ -287,21 +291,14 @@ class PlainLexeme:
         if all(m.e >= -f for m in ms):      # from here on only zeros keep the value, and with others no divisor is left
             here = piece.members[R] if isinstance(piece, Edge) else meets(condition, rho, z, -f)
             return SETTLED_POINT if kind == POINT else SETTLED, here, bool(condition.mask & 1)
-        number = self._fraction_class(condition)
-        piece = Edge((False, piece.members[R]), number) if isinstance(piece, Edge) else number
+        cell = self._fraction_classes[cell_of(piece)]
+        piece = Edge((False, piece.members[R]), cell) if isinstance(piece, Edge) else cell
         return (kind, 0, piece, *reduce(rho, z, *moduli(ms, f)), f)
 
     def _fraction_condition(self, piece):
         """The condition in R of a block's cell; None if it is cut."""
         cell = cell_of(piece)
         return None if cell is None else self._classes.conditions[cell][R]
-
-    def _fraction_class(self, condition):
-        """The class of cells with this condition in R and nothing in W, which no longer matters."""
-        key = condition.divisors.ms, condition.mask
-        if key not in self._fraction_classes:
-            self._fraction_classes[key] = self._classes.number((condition._replace(mask=0), condition))
-        return self._fraction_classes[key]
 
     def _fraction_tail(self, side, piece, rho, z, n, below):
         """The digits of a shortest rest with a fraction, n of them before the point (n <= 0: the point is read); None if there

@@ -9,7 +9,7 @@ import functools
 from typing import NamedTuple
 
 from llgcy.schema.exact import ONE, Exact
-from llgcy.schema.numbers.divisors import Divisors, ratio
+from llgcy.schema.numbers.divisors import Divisors, divisors_of, ratio
 
 
 class Condition(NamedTuple):
@@ -18,10 +18,8 @@ class Condition(NamedTuple):
     divisors: Divisors
     mask: int
 
-    @property
-    def anything(self):
-        """Whether every number meets it."""
-        return not self.divisors.ms and self.mask == 1
+
+NOTHING = Condition(divisors_of(()), 0)
 
 
 @functools.lru_cache(4096)
