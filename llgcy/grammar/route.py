@@ -16,7 +16,7 @@ class Route(NamedTuple):
 # Strings, character classes, regexes and comments of both languages, in which "::=" and "start:" mean nothing.
 _HIDDEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|\[(?:[^\]\\\n]|\\.)*\]|#[^\n]*|//[^\n]*|/(?:[^/\\\n]|\\.)+/')
 _GBNF = re.compile(r"[A-Za-z0-9_-]\s*::=")
-_LARK = re.compile(r"^[ \t]*[?!]*start[ \t]*(?:\.[0-9]+[ \t]*)?[:{]", re.MULTILINE)
+_LARK = re.compile(r"^[ \t]*[?!]*start[ \t]*(?:\.[0-9]+[ \t]*)?[:{[]", re.MULTILINE)
 
 
 def route(text):
