@@ -187,6 +187,18 @@ class Grammar:
     ignore: Node | None = None
     options: Options = Options()
 
+    @property
+    def document(self):
+        """The `Json` that is all of this grammar, or None. What is ignored makes no difference then."""
+        name, seen = self.start, set()
+        while name in self.rules and name not in seen:
+            seen.add(name)
+            body = self.rules[name].body
+            if isinstance(body, Json):
+                return body
+            name = body.name if isinstance(body, Reference) else None
+        return None
+
 
 def fold(node, combine, below=lambda node: node.children):
     """The value of an expression, bottom-up: ``combine(node, values of its children)``, without recursion.
