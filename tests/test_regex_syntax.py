@@ -7,6 +7,7 @@ import time
 import pytest
 
 from llgcy.core.regex import Regexes
+from llgcy.core.store import Budget
 from llgcy.errors import GrammarError, LimitError
 from llgcy.grammar.regex import Complement, Both, alternate, chars, concat, literal, parse, search, to_bytes, to_chars
 
@@ -54,7 +55,7 @@ def random_pattern(rng, depth, look):
         return f"(?:{inner[0]}){rng.choice(['*', '+', '?', '{2}', '{1,2}', '{2,}', '*?'])}"
     sign = "=" if rng.random() < 0.5 else "!"
     if kind == 7:
-        return f"(?<{sign}{random_pattern(rng, depth - 1, 0)}){inner[1]}"
+        return f"(?<{sign}{inner[0]}){inner[1]}"
     return f"(?{sign}{inner[0]}){inner[1]}"
 
 
@@ -355,7 +356,7 @@ def test_lexemes_do_not_look_around():
 @pytest.mark.parametrize("flavor", ["python", "rust", "ecma"])
 def test_depth_and_length_meet_no_recursion(flavor):
     deep = 20_000
-    store = Regexes("bytes")
+    store = Regexes("bytes", Budget(64 << 20, "the test"))
     assert run(store, to_bytes(parse("(" * deep + "a" + ")" * deep, flavor), store), "a")
     for pattern in ("(?:a|" * deep + "b" + ")*" * deep, "(?:b" * deep + ")?" * deep, "(?:(?=a)" * deep + ")?" * deep):
         try:
@@ -375,6 +376,16 @@ def test_big_alternations_are_quick():
     state = to_bytes(parse("|".join(names), "rust"), store)
     assert run(store, state, names[77]) and not run(store, state, "zz")
     assert time.perf_counter() - began < 5        # quadratic work takes minutes
+
+
+def test_compiled_patterns_keep_their_flags():
+    store = Regexes("bytes")
+    state = to_bytes(parse(re.compile("a b # and a number" "\n" r"\d", re.I | re.X | re.A)), store)
+    assert run(store, state, "AB7") and not run(store, state, "ab\u0663")
+    with pytest.raises(TypeError):
+        parse(re.compile(b"a"))
+    with pytest.raises(ValueError):
+        parse(re.compile("a"), "rust")
 
 
 def test_unknown_names():

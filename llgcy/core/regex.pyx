@@ -137,7 +137,9 @@ cdef class Regexes:
     fuel : int
         Edges that one search for a live text may look at, before it raises LimitError.
 
-    Terms are plain ints. ``NONE`` is 0, ``EMPTY`` is 1; equal terms have equal ids, equal languages need not.
+    Terms are plain ints. NONE is 0, EMPTY is 1; equal terms have equal ids, equal languages need not. Anchors are no symbols:
+    they are look-around (`behind(1)` is the start of the text, `ahead(1)` its end), so `accepts` and `step` know all about them.
+    The fuel that a search takes depends on what earlier ones have found out.
 
     Raises
     ------
@@ -1260,6 +1262,11 @@ cdef class Regexes:
         self.check(id)
         self.enter()
         return self.look(K_AHEAD, id)
+
+    def looks_ahead(self, int32_t id):
+        """Does the language depend on what follows? Inside of both and complement look-ahead sees no further than the operand."""
+        self.check(id)
+        return bool(self.term(id).flags & OPEN)
 
     def behind(self, int32_t id):
         """Reads nothing: all of the text before this place is in the term.

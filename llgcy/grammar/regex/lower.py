@@ -134,13 +134,13 @@ def _term(node, parts, r, memo):
         return r.repeat(parts[0], node.low, node.high)
     if isinstance(node, Anchor):
         return r.behind(1) if node.start else r.ahead(1)
+    if not node.ahead and r.looks_ahead(parts[0]):
+        raise GrammarError("look-ahead (or $ or a word boundary) inside of a look-behind is not supported",
+                           line=1 if node.column else None, column=node.column)
     around = r.cat([parts[0], r.all] if node.ahead else [r.all, parts[0]])
     if node.negated:
         around = r.complement(around)
-    try:
-        return r.ahead(around) if node.ahead else r.behind(around)
-    except GrammarError as error:
-        raise GrammarError(error.message, line=1 if node.column else None, column=node.column) from None
+    return r.ahead(around) if node.ahead else r.behind(around)
 
 
 def _any(r, memo):
