@@ -1,0 +1,49 @@
+"""What a sequence costs beside its masks: moved by ``llgcy/core/matcher.pyx`` and ``history.pyx``."""
+import llgcy
+
+from .common import grammar_and_text
+
+
+class Moves:
+    """After texts of different lengths, which must make no difference to a fork and little to a rollback."""
+
+    params = [10, 1000, 100000]
+    param_names = ["length"]
+
+    def setup(self, length):
+        self.matcher = llgcy.compile(llgcy.Grammar.from_json_schema({"type": "string"}), llgcy.Tokenizer.single_byte()).matcher()
+        self.matcher.accept_tokens(b'"' + b"a" * (length - 1))
+
+    def time_fork(self, length):
+        self.matcher.fork()
+
+    def time_accept_and_rollback_1(self, length):
+        self.matcher.accept_token(97)
+        self.matcher.rollback(1)
+
+    def time_accept_and_rollback_9(self, length):
+        self.matcher.accept_tokens(b"aaaaaaaaa")
+        self.matcher.rollback(9)
+
+
+class Ask:
+    def setup(self):
+        tokenizer = llgcy.Tokenizer.default()
+        grammar, text = grammar_and_text("person")
+        self.matcher = llgcy.compile(grammar, tokenizer).matcher()
+        self.matcher.accept_bytes(b'{"na')
+        self.rest = tokenizer.encode('me": "a"')
+        self.bitmask = llgcy.allocate_bitmask(1, tokenizer.vocab_size)
+        self.matcher.fill_next_token_bitmask(self.bitmask)
+
+    def time_fill_ready_mask(self):
+        self.matcher.fill_next_token_bitmask(self.bitmask)
+
+    def time_validate(self):
+        self.matcher.validate_tokens(self.rest)
+
+    def time_forced_bytes(self):
+        self.matcher.forced_bytes()
+
+    def time_completion(self):
+        self.matcher.completion()

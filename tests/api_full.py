@@ -1,0 +1,201 @@
+"""Grammars from every language, and what compiles them for a tokenizer."""
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from llgcy.core.config import GrammarMachine
+from llgcy.core.json import JsonMachine
+from llgcy.core.machine import Machine
+from llgcy.core.matcher import CompiledGrammar
+from llgcy.core.regex import Regexes
+from llgcy.core.store import Budget
+from llgcy.core.trie import Vocabulary
+from llgcy.grammar import choices, ir, lark
+from llgcy.grammar.lower import lower
+from llgcy.grammar.route import route
+from llgcy.errors import UnsupportedKeywordError
+from llgcy.limits import Limits
+from llgcy.schema.automaton import Automaton
+from llgcy.schema.options import Options
+from llgcy.tokenizer import Tokenizer
+
+LONGEST_GAP = 128       # bytes of white space between two tokens of a JSON text, unless an option says otherwise
+
+
+class _Schema:
+    """A JSON Schema, read and checked; makes machines for it."""
+
+    def __init__(self, schema: Any, whitespace: str = "flexible", surrounding_space: bool = False, **options: Any):
+        if whitespace not in ("flexible", "compact"):
+            raise ValueError(f"whitespace must be 'flexible' or 'compact', not {whitespace!r}")
+        self.schema, self.options = schema, Options.of(**options)
+        self.gap, self.surrounded = 0 if whitespace == "compact" else LONGEST_GAP, surrounding_space
+        # Reading proves that some document is valid. The automaton belongs to one machine; the first takes this one.
+        self.ready: Automaton | None = Automaton(schema, self.options)
+        self.warnings: tuple[str, ...] = tuple(self.ready.warnings)
+
+    def machine(self, budget: Budget, horizon: int) -> Machine:
+        automaton, self.ready = self.ready or Automaton(self.schema, self.options), None
+        return JsonMachine(automaton, budget, horizon, self.gap, self.surrounded)
+
+
+class _Rules:
+    """A grammar of rules over lexemes; makes machines for it."""
+
+    def __init__(self, grammar: ir.Grammar):
+        self.grammar = grammar
+        self.warnings: tuple[str, ...] = ()
+
+    def machine(self, budget: Budget, horizon: int) -> Machine:
+        regexes = Regexes("bytes", budget)
+        tables = lower(self.grammar, regexes).tables(regexes, lambda node: _Schema(node.schema, **dict(node.options)).machine(budget, horizon))
+        return GrammarMachine(tables, budget, horizon=horizon)
+
+
+class Grammar:
+    """What a text must look like; no tokenizer is needed yet. Made by the ``from_...`` constructors.
+
+    Attributes
+    ----------
+    warnings : tuple of str
+        What was accepted and has no effect, such as unknown formats.
+
+    Examples
+    --------
+    >>> Grammar.from_json_schema({"type": "integer"}).accepts("12")
+    True
+    """
+
+    def __init__(self, source: Any):
+        self._source = source
+        self.warnings: tuple[str, ...] = source.warnings
+
+    @classmethod
+    def from_json_schema(cls, schema: Any, **options: Any) -> Grammar:
+        """JSON documents that are valid by a schema.
+
+        Parameters
+        ----------
+        schema : dict, bool or str
+            A str (or bytes) is JSON text.
+        whitespace : "flexible" or "compact"
+            Flexible: up to 128 bytes between any two tokens of the text. Compact: none.
+        surrounding_space : bool
+            May white space stand before and after the document?
+        **options
+            See `llgcy.schema.options.Options`: draft, property_order, number_spelling, formats, resources.
+
+        Raises
+        ------
+        GrammarError
+            The schema is malformed; `UnsupportedKeywordError`: it uses what llgcy cannot enforce; `UnsatisfiableError`: no
+            document is valid. All have a ``pointer``.
+        TypeError
+            An option is unknown.
+        """
+        return cls(_Schema(schema, **options))
+
+    @classmethod
+    def any_json(cls, **options: Any) -> Grammar:
+        """Any JSON document; options as for `from_json_schema`."""
+        return cls.from_json_schema(True, **options)
+
+    @classmethod
+    def from_lark(cls, text: str, *, lexing: str | None = None) -> Grammar:
+        """A grammar in the Lark dialect.
+
+        Parameters
+        ----------
+        text : str
+        lexing : "greedy" or "exact", optional
+            Where a lexeme ends: at the longest match, or wherever the grammar can go on. By default what the grammar says by
+            ``%llguidance {"lexing": ...}``, else greedy.
+
+        Raises
+        ------
+        GrammarError
+            With ``line`` and ``column``.
+        """
+        return cls(_Rules(lark.read(text, lexing=lexing)))
+
+    @classmethod
+    def from_regex(cls, pattern: str | re.Pattern[str], *, flavor: str = "python") -> Grammar:
+        """The texts that a regular expression matches as a whole.
+
+        Parameters
+        ----------
+        pattern : str or re.Pattern
+        flavor : "python", "rust" or "ecma"
+
+        Raises
+        ------
+        GrammarError
+            With the column, where it is malformed or needs what no automaton can do (back-references).
+        """
+        return cls(_Rules(choices.from_regex(pattern, flavor)))
+
+    @classmethod
+    def from_choices(cls, texts: Iterable[str]) -> Grammar:
+        """Exactly these texts; a hundred thousand of them are one lexeme."""
+        return cls(_Rules(choices.from_choices(texts)))
+
+    @classmethod
+    def from_text(cls, text: str) -> Grammar:
+        """A grammar in whichever language the text is written.
+
+        A whole JSON text is a JSON Schema; text that begins with ``%llguidance`` or has a rule ``start`` is a Lark grammar.
+
+        Raises
+        ------
+        GrammarError
+            It is none of these.
+        """
+        kind = route(text).kind
+        if kind == "json_schema":
+            return cls.from_json_schema(text)
+        if kind == "lark":
+            return cls.from_lark(text)
+        raise UnsupportedKeywordError(f"the text is a grammar of kind {kind}, which is not supported yet; write it as Lark or JSON Schema")
+
+    def accepts(self, text: str | bytes) -> bool:
+        """Is the whole text in the language?"""
+        matcher = self._by_bytes.matcher()
+        return matcher.accept_bytes(text.encode() if isinstance(text, str) else text) and matcher.is_accepting()
+
+    @functools.cached_property
+    def _by_bytes(self) -> CompiledGrammar:
+        return compile(self, Tokenizer.single_byte())
+
+
+@functools.lru_cache(maxsize=16)
+def _vocabulary(tokenizer: Tokenizer) -> Vocabulary:
+    return Vocabulary(tokenizer.text_tokens(), tokenizer.eos_token_ids)
+
+
+def compile(grammar: Grammar, tokenizer: Tokenizer, limits: Limits | None = None) -> CompiledGrammar:
+    """Makes a grammar ready for a tokenizer.
+
+    Parameters
+    ----------
+    grammar : Grammar
+    tokenizer : Tokenizer
+    limits : Limits, optional
+
+    Returns
+    -------
+    CompiledGrammar
+
+    Raises
+    ------
+    TokenizerError
+        The vocabulary cannot spell what the grammar needs.
+    LimitError
+        The grammar is too large for the limits.
+    """
+    limits = limits or Limits()
+    vocabulary = _vocabulary(tokenizer)
+    machine = grammar._source.machine(Budget(limits.grammar_bytes, "the grammar"), max(1, vocabulary.trie.longest))
+    return CompiledGrammar(grammar, tokenizer, vocabulary, machine, Budget(limits.mask_bytes, "the masks"))
