@@ -69,7 +69,7 @@ def test_text_is_json_and_reads_back(pair):
     text = x.text()
     assert Exact.of(text) == x and "e" not in text
     assert Fraction(text) == fraction(x) and json.loads(text, parse_float=Fraction) == fraction(x)
-    assert str(x) == text
+    assert str(x) == text if len(text) <= 40 else len(str(x)) < 60
 
 
 @given(decimals)

@@ -7,10 +7,14 @@ What a lexeme must have (`llgcy.schema.numbers.NumberLexeme` is one; equal lexem
     join(shape, code) -> state              the way back
     loop(shape) -> (modulus, zeros) or None whether digits stay in this shape, see Span.modulus
 
-States are hashable. Most languages have a handful, and get a record each. Multiples of 123456789 have as many residues as that, and
-nearly every token of a mask leads to another: their handles are computed from the residue, nothing is stored, and only a
-table of fixed size remembers what was asked. So memory does not grow with the numbers that were written, nor do answers depend on
-what was asked before. Handles reach as far as int32; a state that finds no room there gets a record, within the byte budget.
+States are hashable. Most languages have a handful, and get a record each. Multiples of 123456789 have as many residues as that,
+and nearly every token of a mask leads to another: their handles are computed from the residue, nothing is stored, and only a
+table of fixed size remembers what was asked. So in plain spelling memory does not grow with the numbers that are written, nor
+do answers depend on what was asked before.
+
+What is left to the byte budget (LimitError): a state whose shape finds no room for its residues in an int32, as with divisors beyond
+2**31 or with many places inside bounds of a large divisor; and spellings with exponents, whose shapes count the digits of the text where
+bounds or divisors make them matter, so one record for each such count and residue class that occurs.
 """
 cimport cython
 from libc.stdint cimport int32_t, uint8_t, uint64_t

@@ -297,7 +297,9 @@ class Exact(NamedTuple):
         return f"{sign}{digits[:e]}.{digits[e:]}"
 
     def __str__(self):
-        return self.text()
+        """The text, cut short where it is long: for messages."""
+        text = self.text()
+        return text if len(text) <= 40 else f"{text[:25]}... ({len(text)} characters)"
 
 
 ZERO = Exact(False, 0, 0)
