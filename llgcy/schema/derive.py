@@ -10,6 +10,12 @@ from llgcy.schema.formula import ARRAY, FALSE, NOTHING, NUMBER, OBJECT, STRING, 
 
 #: Decisions about the value of one name or item.
 DECISIONS = 20_000
+#: Tests that are no constants, of which each doubles the classes: more are too many to take one by one.
+TESTS = 5
+
+
+class Busy(Exception):
+    """More decisions than the caller has patience for."""
 
 
 class Test:
@@ -49,8 +55,12 @@ class Leaves:
     """
 
     def __init__(self, formulas, residual, tests, value):
-        self.formulas, self.todo, self.steps = formulas, [], 0
+        self.formulas, self.todo, self.steps, self.limit, self.tests = formulas, [], 0, None, len(tests)
         self.first = residual, tests, value
+
+    def hard(self):
+        """Whether there are so many tests that other names had better be decided first."""
+        return sum(not is_plain(self.formulas, t.value) for t in self.first[1]) > TESTS
 
     def begin(self):
         """What is forced, at once: tests whose one answer makes the residual false."""
@@ -69,7 +79,7 @@ class Leaves:
         residual = fs.assign(residual, truths)
         if residual == FALSE or not (yield value):
             return
-        plain = [t for t in rest if self.is_plain(t.value)] if len(rest) > 2 else ()
+        plain = [t for t in rest if is_plain(fs, t.value)] if len(rest) > 2 else ()
         if len(plain) < 3:
             self.todo.append((residual, value, rest))
             return
@@ -85,14 +95,6 @@ class Leaves:
             if cell != NOTHING and (yield cell):
                 self.todo.append((left, cell, rest))
         self.todo.sort(key=lambda way: fs.zero(way[0]))
-
-    def is_plain(self, v):
-        """Whether a value formula is finite sets of scalars, their complements, and whole kinds."""
-        fs = self.formulas
-        _, number, string, object, array = fs.values[v]
-        if object > FALSE or array > FALSE:
-            return False
-        return all(f <= FALSE or fs.nodes[f >> 1][0] in ("in", "value") for f in (number, string))
 
     def cells(self, tests):
         """The classes of values that plain tests tell apart: (set of the tests that hold, value formula), in one pass.
@@ -136,6 +138,8 @@ class Leaves:
         while self.todo:
             residual, value, tests = self.todo.pop()
             self.steps += 1
+            if self.limit is not None and self.steps > self.limit:
+                raise Busy
             if self.steps > DECISIONS:
                 raise LimitError(f"telling the values of one member or item apart takes more than {DECISIONS} decisions")
             support = fs.support(residual)
@@ -160,12 +164,20 @@ class Leaves:
         fs = self.formulas
         return fs.zero(residual) or all(fs.zero(u) for u in fs.units(residual) if not fs.support(u).isdisjoint(test.yes))
 
-    def all(self):
-        """Coroutine: all leaves, as {residual: value formula}."""
-        groups = {}
+    def all(self, limit=None):
+        """Coroutine: all leaves, as {residual: value formulas}; `Busy` after `limit` decisions."""
+        groups, self.limit = {}, limit
         while True:
             leaf = yield from self.next()
             if leaf is None:
                 return groups
             value, residual = leaf
             groups.setdefault(residual, []).append(value)
+
+
+def is_plain(formulas, v):
+    """Whether a value formula is finite sets of scalars, their complements, and whole kinds."""
+    _, number, string, object, array = formulas.values[v]
+    if object > FALSE or array > FALSE:
+        return False
+    return all(f <= FALSE or formulas.nodes[f >> 1][0] in ("in", "value") for f in (number, string))

@@ -10,12 +10,14 @@ returns, None for "none". What made an answer positive is kept as a *recipe*. A 
 a value can be built from it.
 """
 from llgcy.errors import LimitError
-from llgcy.schema.derive import Leaves
+from llgcy.schema.derive import TESTS, Busy, Leaves, is_plain
 from llgcy.schema.formula import ANYTHING, ARRAY, FALSE, NOTHING, NUMBER, OBJECT, STRING, TRUE
 from llgcy.schema.objects import Keys, bits
 
 #: Steps that one question may take.
 FUEL = 200_000
+#: Decisions about the value of one name, in all and for each test, before the residual is split on another name.
+PATIENCE, PATIENCE_EACH = 32, 4
 
 _UNKNOWN = object()
 _NEVER = 1 << 60
@@ -259,7 +261,7 @@ class Emptiness:
             demands.append((name, value))
         return tuple(demands)
 
-    def complete(self, keys, rules, components, available, count):
+    def complete(self, keys, rules, components, available, count, wanted=0):
         """Coroutine: members ((outcome, value formula), ...) that finish an object, or None.
 
         Parameters
@@ -270,21 +272,23 @@ class Emptiness:
             Set of the names that may still come.
         count : int
             Members so far.
+        wanted : int
+            Set of names that must come beside those that the rules require.
         """
         if keys.counted(rules, components):
             residual = components[0] if components else TRUE
             cap = self.cap(keys, rules, residual)
             count = min(count, cap)
-            return (yield (("count", keys, rules.id, residual, available, count), self.find_counted,
-                           (keys, rules, residual, available, count)))
-        required, found, touched = rules.required & available, (), 0
+            return (yield (("count", keys, rules.id, residual, available, count, wanted), self.find_counted,
+                           (keys, rules, residual, available, count, wanted)))
+        required, found, touched = (rules.required | wanted) & available, (), 0
         for component in components:
             mask = keys.questions(component)[0]
             touched |= mask
             mask &= available
             if self.formulas.zero(component) and not required & mask:
                 continue
-            part = yield self.component(keys, rules, component, mask, len(components) == 1)
+            part = yield self.component(keys, rules, component, mask, wanted)
             if part is None:
                 return None
             found += part
@@ -301,28 +305,28 @@ class Emptiness:
                 found += ((o, rules.demand(o)),) * missing
         return found
 
-    def component(self, keys, rules, component, available, alone):
+    def component(self, keys, rules, component, available, wanted):
         """The question whether members satisfy one component; names outside of `available` do not come."""
-        if alone:
+        required = (rules.required | wanted) & available
+        asked = keys.questions(component)[0] & (available | keys.many)
+        if asked.bit_count() > 16:
             what = rules.id
         else:       # other components change the rules too, but not what is demanded here
-            demands = [rules.demand(o) for o in bits(keys.questions(component)[0] & (available | keys.many))]
-            what = rules.required & available, *demands
-        return ("component", keys, what, component, available), self.find_component, (keys, rules, component, available)
+            what = tuple([rules.demand(o) for o in bits(asked)])
+        return ("component", keys, what, component, available, required), self.find_component, (keys, rules, component, available, required)
 
-    def find_component(self, keys, rules, component, available):
+    def find_component(self, keys, rules, component, available, required):
         """Coroutine: decides name after name, those that are required and those with most questions first; then classes."""
         fs = self.formulas
-        required = rules.required & available
         if not required and fs.zero(component):
             return ()
         asked = keys.questions(component)[1]
         names = [o for o in asked if available >> o & 1]
         if names:
-            o = min(names, key=lambda o: (not required >> o & 1, -len(asked[o]), o))
+            o = self.easiest(keys, component, names, required)
             bit = 1 << o
             if not required & bit:
-                found = yield from self.onward(keys, rules, keys.without(component, bit), available & ~bit)
+                found = yield from self.onward(keys, rules, keys.without(component, bit), available & ~bit, required)
                 if found is not None:
                     return found
             residual, tests = keys.tests(component, o)
@@ -332,7 +336,7 @@ class Emptiness:
                 if leaf is None:
                     return None
                 self.burn()
-                found = yield from self.onward(keys, rules, leaf[1], available & ~bit)
+                found = yield from self.onward(keys, rules, leaf[1], available & ~bit, required & ~bit)
                 if found is not None:
                     return ((o, leaf[0]), *found)
         for o in asked:
@@ -347,28 +351,77 @@ class Emptiness:
                 self.burn()
                 if leaf[1] == component:
                     continue
-                found = yield from self.onward(keys, rules, leaf[1], available)
+                found = yield from self.onward(keys, rules, leaf[1], available, required)
                 if found is not None:
                     return ((o, leaf[0]), *found)
         return None
+
+    def easiest(self, keys, component, names, required):
+        """Which name to decide first: one that is required and asked most about, but last of all those with hard tests."""
+        fs, asked = self.formulas, keys.questions(component)[1]
+
+        def rank(o):
+            atoms = asked[o]
+            hard = len(atoms) > TESTS and sum(not is_plain(fs, fs.nodes[a][2]) for a in atoms) > TESTS
+            return hard, not required >> o & 1, -len(atoms), o
+        return min(names, key=rank)
+
+    def split(self, keys, rules, component, outcome, available):
+        """Coroutine: formulas that exclude each other and together say `component`, by what another name will be; or None.
+
+        The name is the one that leaves the fewest tests on the value of `outcome`. Classes of its values that leave the same
+        tests stay together, so values that do not matter cost nothing; its absence is one more.
+        """
+        fs, asked, best = self.formulas, keys.questions(component)[1], None
+        many = len(asked.get(outcome, ()))
+        names = [o for o in asked if available >> o & 1 and o != outcome]
+        for o in sorted(names, key=lambda o: (-len(asked[o]), o))[:4]:
+            leaves = self.leaves(keys, rules, component, o, 0)
+            if leaves.hard():
+                continue
+            try:
+                groups = yield from leaves.all(PATIENCE + PATIENCE_EACH * leaves.tests)
+            except Busy:
+                continue
+            alike = {}
+            for left, values in groups.items():
+                atoms = fs.support(left)
+                alike.setdefault(frozenset(a for a in asked[outcome] if a in atoms), []).extend(values)
+            absent = FALSE if rules.required >> o & 1 else keys.without(component, 1 << o)
+            left = [len(atoms) for atoms in alike]
+            if absent != FALSE:
+                left.append(sum(a in fs.support(absent) for a in asked[outcome]))
+            cost = max(left, default=0), sum(left)
+            if cost[0] < many and (best is None or cost < best[0]):
+                best = cost, o, list(alike.values()), absent
+            if cost[0] <= 2:
+                break
+        if best is None:
+            return None
+        _, o, unions, absent = best
+        key = fs.names((keys.names[o - 1],))
+        parts = []
+        for values in unions:
+            parts.append((yield from self.coming(keys, component, o, key, fs.union(values))))
+        if absent != FALSE:
+            parts.append(fs.all_of((absent, fs.some(key, ANYTHING) ^ 1)))
+        return [p for p in parts if p != FALSE]
+
+    def coming(self, keys, component, outcome, key, value):
+        """Coroutine: the formula where a name comes with a value in `value`."""
+        fs, truths = self.formulas, {}
+        for atom in keys.questions(component)[1][outcome]:
+            _, asked, wanted = fs.nodes[atom]
+            if not (yield fs.both(value, wanted ^ 1)):
+                truths[atom] = TRUE
+            elif asked == key and not (yield fs.both(value, wanted)):
+                truths[atom] = FALSE
+        return fs.all_of((fs.assign(component, truths), fs.some(key, ANYTHING), fs.some(key, value ^ 1) ^ 1))
 
     def leaves(self, keys, rules, component, outcome, count):
         """The classes of the value of a member, which is the `count`-th."""
         residual, tests = keys.tests(component, outcome)
         return Leaves(self.formulas, self.counted_on(keys, residual, count), tests, rules.demand(outcome))
-
-    def member(self, keys, rules, component, others, outcome, available, count):
-        """The question whether a member with this outcome can come, the `count`-th one, and the object be finished after it.
-
-        Without `others`, only the component is finished, and the answer is kept.
-        """
-        if others or keys.counted(rules, (component,)):
-            return self.find_member(keys, rules, component, others, outcome, available, count)
-        mask = keys.questions(component)[0]
-        available &= mask
-        demands = [rules.demand(o) for o in bits(mask & (available | keys.many))]
-        key = "member", keys, component, outcome, available, rules.required & available, rules.demand(outcome), *demands
-        return key, self.find_member, (keys, rules, component, (), outcome, available, rules.low)
 
     def find_member(self, keys, rules, component, others, outcome, available, count):
         """Coroutine: members that come after such a member, or None."""
@@ -383,13 +436,13 @@ class Emptiness:
                 if found is not None:
                     return found
 
-    def onward(self, keys, rules, residual, available):
+    def onward(self, keys, rules, residual, available, wanted):
         """Coroutine: `complete` for what a component became."""
         found = keys.normal(rules, residual)
         if found is None:
             return None
         # whoever completes the whole object adds the members that only the bounds ask for
-        return (yield from self.complete(keys, *found, available, rules.low))
+        return (yield from self.complete(keys, *found, available, rules.low, wanted))
 
     # where the number of members decides
     def cap(self, keys, rules, residual):
@@ -397,24 +450,24 @@ class Emptiness:
         counts = [self.formulas.nodes[a][1] for a in keys.questions(residual)[2]]
         return max([rules.low, 0 if rules.high is None else rules.high + 1, *counts])
 
-    def find_counted(self, keys, rules, residual, available, count):
+    def find_counted(self, keys, rules, residual, available, count, wanted):
         """Coroutine: as `complete`, with one component and a count that matters."""
         fs = self.formulas
         touched, asked, counts = keys.questions(residual)
-        required = rules.required & available
+        required = (rules.required | wanted) & available
         least = count + required.bit_count()
         if rules.high is not None and least > rules.high:
             return None
         if not required & touched:
-            found = yield from self.filled(keys, rules, residual, available, count)
+            found = yield from self.filled(keys, rules, residual, available, count, required)
             if found is not None:
                 return found
         names = [o for o in asked if available >> o & 1]
         if names:
-            o = min(names, key=lambda o: (not required >> o & 1, -len(asked[o]), o))
+            o = self.easiest(keys, residual, names, required)
             bit = 1 << o
             if not required & bit:
-                found = yield from self.onward_counted(keys, rules, keys.without(residual, bit), available & ~bit, count)
+                found = yield from self.onward_counted(keys, rules, keys.without(residual, bit), available & ~bit, count, wanted)
                 if found is not None:
                     return found
             outcomes = [o]
@@ -435,7 +488,7 @@ class Emptiness:
                 self.burn()
                 if not bit and leaf[1] == residual and count >= cap:
                     continue
-                found = yield from self.onward_counted(keys, rules, leaf[1], available & ~bit, count + 1)
+                found = yield from self.onward_counted(keys, rules, leaf[1], available & ~bit, count + 1, wanted & ~bit)
                 if found is not None:
                     return ((o, leaf[0]), *found)
         return None
@@ -446,20 +499,19 @@ class Emptiness:
         truths = {a: TRUE for a in keys.questions(residual)[2] if nodes[a][1] <= count}
         return self.formulas.assign(residual, truths) if truths else residual
 
-    def onward_counted(self, keys, rules, residual, available, count):
+    def onward_counted(self, keys, rules, residual, available, count, wanted):
         found = keys.normal(rules, residual)
         if found is None:
             return None
-        return (yield from self.complete(keys, *found, available, count))
+        return (yield from self.complete(keys, *found, available, count, wanted))
 
-    def filled(self, keys, rules, residual, available, count):
+    def filled(self, keys, rules, residual, available, count, required):
         """Coroutine: the object is finished by required names and members that nothing asks about."""
         fs = self.formulas
         touched, _, counts = keys.questions(residual)
         left = fs.assign(residual, {a: FALSE for a in fs.support(residual) if a not in counts})
         if left == FALSE:
             return None
-        required = rules.required & available
         least = count + required.bit_count()
         goal = None
         for n in sorted({max(least, rules.low), *[fs.nodes[a][1] for a in counts]}):

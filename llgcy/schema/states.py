@@ -4,7 +4,8 @@ A state holds the rules and components of `objects` (or `arrays`), the last name
 used, and the number of members as far as it is told apart. Only states that can be finished are made, and equal ones are
 one, so that few exist: in schema order one for each residual and last name.
 """
-from llgcy.schema.derive import Leaves
+from llgcy.schema import empty
+from llgcy.schema.derive import Busy, Leaves
 from llgcy.schema.formula import NOTHING, TRUE
 from llgcy.schema.objects import bits
 
@@ -168,19 +169,21 @@ class ObjectKind:
     # ------------------------------------------------------------------------------------------------ steps
     def asked(self, state, o):
         """What concerns a member with outcome `o`: (rules, the component that asks about it or None, the others); None if dead."""
-        keys = self.keys
         found = self.closed(state.rules, state.components, self.skipped(state.last, o))
         if found is None:
             return None
-        rules, components = found
+        return found[0], *self.concerned(found[1], o)
+
+    def concerned(self, components, o):
+        """The component that asks about outcome `o` (None: none does), and the others."""
         others, asking = [], None
         for c in components:
-            mask, _, counts = keys.questions(c)
+            mask, _, counts = self.keys.questions(c)
             if mask >> o & 1 or counts:
                 asking = c
             else:
                 others.append(c)
-        return rules, asking, tuple(others)
+        return asking, tuple(others)
 
     def possible(self, state, o):
         """Whether a member with outcome `o` leaves a state that can be finished."""
@@ -191,36 +194,62 @@ class ObjectKind:
         last, used, count = self.after(state, o)
         solver, keys = self.solver, self.keys
         available = self.available(last, used)
-        if keys.counted(rules, (asking, *others) if asking is not None else others):
-            if asking is None:
-                return solver.inhabited(rules.demand(o)) and self.finishable(rules, others, last, used, count)
-            return solver.run(solver.member(keys, rules, asking, others, o, available, count)) is not None
-        # components that neither the member nor a name left out concerns are as alive as they were
-        gone = self.skipped(state.last, o)
-        before = set(state.components)
-        changed = tuple(c for c in others if c not in before or keys.questions(c)[0] & gone)
-        if changed and solver.run(solver.complete(keys, rules, changed, available, rules.low)) is None:
-            return False
+        components = others if asking is None else (*others, asking)
+        if keys.counted(rules, components):
+            components = (solver.formulas.all_of(components),) if components else ()
+            others = ()
+        elif rules is state.rules:
+            # components that neither the member nor a name left out concerns are as alive as they were
+            gone, before = self.skipped(state.last, o), set(state.components)
+            others = tuple(c for c in others if c not in before or keys.questions(c)[0] & gone)
+            components = others if asking is None else (*others, asking)
+        if keys.few >> o & 1:
+            # whether the object can be finished with this name in it: what else decides, may be decided first
+            return solver.run(solver.complete(keys, rules, components, available | 1 << o, state.count, 1 << o)) is not None
         if asking is None:
-            return solver.inhabited(rules.demand(o))
-        return solver.run(solver.member(keys, rules, asking, (), o, available, rules.low)) is not None
+            return solver.inhabited(rules.demand(o)) and solver.run(solver.complete(keys, rules, components, available, count)) is not None
+        return solver.run(solver.find_member(keys, rules, asking, others, o, available, count)) is not None
 
     def moves(self, state, o):
-        """The alternatives after a member with outcome `o`: [(value formula of its value, state), ...], all of them alive."""
+        """The alternatives after a member with outcome `o`: [(value formula of its value, state), ...], all of them alive.
+
+        Their values are disjoint, but where the residual had to be split on another name first: then the states exclude
+        each other.
+        """
         asked = self.asked(state, o)
         if asked is None:
             return []
-        rules, asking, others = asked
+        keys, solver = self.keys, self.solver
         last, used, count = self.after(state, o)
-        demand, solver = rules.demand(o), self.solver
-        if asking is None:
-            ways = [(demand, rules, others)] if solver.inhabited(demand) else []
-        else:
-            ways = []
-            for left, values in solver.run(solver.leaves(self.keys, rules, asking, o, count).all()).items():
-                after = self.keys.normal(rules, left, others)
+        available, todo, ways = self.available(last, used), [asked], []
+        while todo:
+            rules, asking, others = todo.pop()
+            demand = rules.demand(o)
+            if asking is None:
+                if demand != NOTHING and solver.inhabited(demand):
+                    ways.append((demand, rules, others))
+                continue
+            leaves = solver.leaves(keys, rules, asking, o, count)
+            parts = None
+            if leaves.hard():
+                parts = solver.run(solver.split(keys, rules, asking, o, available))
+            if parts is None:
+                try:
+                    groups = solver.run(leaves.all(empty.PATIENCE + empty.PATIENCE_EACH * leaves.tests))
+                except Busy:
+                    parts = solver.run(solver.split(keys, rules, asking, o, available))
+                    if parts is None:
+                        groups = solver.run(solver.leaves(keys, rules, asking, o, count).all())
+            if parts is None:
+                for left, values in groups.items():
+                    after = keys.normal(rules, left, others)
+                    if after is not None:
+                        ways.append((solver.formulas.union(values), *after))
+                continue
+            for part in parts:
+                after = keys.normal(rules, part, others)
                 if after is not None:
-                    ways.append((solver.formulas.union(values), *after))
+                    todo.append((after[0], *self.concerned(after[1], o)))
         return self.alive(ways, last, used, count)
 
     def alive(self, ways, last, used, count):

@@ -10,6 +10,8 @@ from llgcy.schema.formula import FALSE, TRUE
 
 #: Combinations of patterns on one string that are told apart one by one.
 COMBINATIONS = 256
+#: Alternatives for one string that are a pattern each.
+ALTERNATIVES = 14
 #: Words of a class of keys that are written out as names, so that it is known exactly when they are used up.
 WRITTEN_OUT = 64
 #: Steps that counting the words of one class may take.
@@ -307,8 +309,8 @@ class Texts:
             # each formula is one pattern, lengths and all
             whole = [self.term(self.without_words(f)) for f in formulas]
             terms, table = tuple(dict.fromkeys(whole)), Outcomes()
-            if len(terms) > 8:
-                raise LimitError(f"{len(terms)} alternatives for one string, each with many patterns; the limit is 8") from None
+            if len(terms) > ALTERNATIVES:
+                raise LimitError(f"{len(terms)} alternatives for one string, each with patterns; the limit is {ALTERNATIVES}") from None
             for bits in range(1, 1 << len(terms)):
                 table[bits] = outcome([bits >> terms.index(t) & 1 for t in whole])
             windows = [(0, None, table)]
