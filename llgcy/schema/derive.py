@@ -63,10 +63,32 @@ class Leaves:
         return sum(not is_plain(self.formulas, t.value) for t in self.first[1]) > TESTS
 
     def begin(self):
-        """What is forced, at once: tests whose one answer makes the residual false."""
+        """Takes all tests for constants at once."""
         fs = self.formulas
         residual, tests, value = self.first
-        self.first, truths, rest = None, {}, []
+        self.first = None
+        if residual == FALSE or not (yield value):
+            return
+        plain = [t for t in tests if is_plain(fs, t.value)] if len(tests) > 2 else ()
+        if len(plain) < 3:
+            self.todo.append((residual, value, tests, True))
+            return
+        rest = [t for t in tests if t not in plain]
+        for which, cell in self.cells(plain):
+            cell = fs.both(value, cell)
+            if cell == NOTHING:
+                continue
+            truths = {}
+            for i, test in enumerate(plain):
+                truths.update(test.yes if which >> i & 1 else test.no)
+            left = fs.assign(residual, truths)
+            if left != FALSE and (yield cell):
+                self.todo.append((left, cell, rest, True))
+        self.todo.sort(key=lambda way: fs.zero(way[0]))
+
+    def forced(self, residual, value, tests):
+        """Takes at once the tests whose one answer makes the residual false."""
+        fs, truths, rest = self.formulas, {}, []
         for test in tests:
             if fs.assign(residual, test.yes) == FALSE:
                 value = fs.both(value, test.value ^ 1)
@@ -76,25 +98,7 @@ class Leaves:
                 truths.update(test.yes)
             else:
                 rest.append(test)
-        residual = fs.assign(residual, truths)
-        if residual == FALSE or not (yield value):
-            return
-        plain = [t for t in rest if is_plain(fs, t.value)] if len(rest) > 2 else ()
-        if len(plain) < 3:
-            self.todo.append((residual, value, rest))
-            return
-        rest = [t for t in rest if t not in plain]
-        for which, cell in self.cells(plain):
-            truths = {}
-            for i, test in enumerate(plain):
-                truths.update(test.yes if which >> i & 1 else test.no)
-            left = fs.assign(residual, truths)
-            if left == FALSE:
-                continue
-            cell = fs.both(value, cell)
-            if cell != NOTHING and (yield cell):
-                self.todo.append((left, cell, rest))
-        self.todo.sort(key=lambda way: fs.zero(way[0]))
+        return fs.assign(residual, truths), value, rest
 
     def cells(self, tests):
         """The classes of values that plain tests tell apart: (set of the tests that hold, value formula), in one pass.
@@ -136,7 +140,7 @@ class Leaves:
         if self.first is not None:
             yield from self.begin()
         while self.todo:
-            residual, value, tests = self.todo.pop()
+            residual, value, tests, fresh = self.todo.pop()
             self.steps += 1
             if self.limit is not None and self.steps > self.limit:
                 raise Busy
@@ -144,6 +148,13 @@ class Leaves:
                 raise LimitError(f"telling the values of one member or item apart takes more than {DECISIONS} decisions")
             support = fs.support(residual)
             tests = [t for t in tests if not support.isdisjoint(t.yes)]
+            if fresh and tests:
+                residual, demanded, tests = self.forced(residual, value, tests)
+                if residual == FALSE or demanded != value and not (yield demanded):
+                    continue
+                value = demanded
+                support = fs.support(residual)
+                tests = [t for t in tests if not support.isdisjoint(t.yes)]
             if not tests:
                 return value, residual
             test, tests = tests[0], tests[1:]
@@ -151,9 +162,9 @@ class Leaves:
             inside, outside = fs.both(value, test.value), fs.both(value, test.value ^ 1)
             ways = []
             if past != FALSE and (inside == NOTHING or (yield outside)):
-                ways.append((past, value if inside == NOTHING else outside, tests))
+                ways.append((past, value if inside == NOTHING else outside, tests, False))
             if into != FALSE and (outside == NOTHING or (yield inside)):
-                ways.append((into, value if outside == NOTHING else inside, tests))
+                ways.append((into, value if outside == NOTHING else inside, tests, False))
             if len(ways) == 2 and self.hopeful(residual, test):
                 ways.reverse()
             self.todo += ways

@@ -322,25 +322,27 @@ class Formulas:
 
     def assign(self, f, truths):
         """The formula where some atoms are decided: `truths` gives TRUE or FALSE (or a formula) by node number."""
-        if self.support(f).isdisjoint(truths):
+        return self.assigned(f, truths, frozenset(truths)) if truths else f
+
+    def assigned(self, f, truths, atoms):
+        """`assign`, with the atoms as a set: two sets are compared by the smaller one."""
+        if self.support(f).isdisjoint(atoms):
             return f
         content = self.nodes[f >> 1]
         if content[0] == "one":
-            return self.one_of([self.assign(c, truths) for c in content[1]]) ^ (f & 1)
+            return self.one_of([self.assigned(c, truths, atoms) for c in content[1]]) ^ (f & 1)
         if content[0] != "and":
             return truths[f >> 1] ^ (f & 1)
         new, changed = [], False
         for c in content[1]:
-            r = self.assign(c, truths)
+            r = self.assigned(c, truths, atoms)
             if r == FALSE:
                 return TRUE if f & 1 else FALSE
             if r != c:
                 changed = True
                 if r == TRUE:
                     continue
-                new.append(r)
-            else:
-                new.append(c)
+            new.append(r)
         if not changed:
             return f
         if len(new) < 2:

@@ -90,21 +90,24 @@ class ObjectKind:
         allowed &= live
         if not state.components:
             return self.within_bounds(state, allowed, live, required) if rules.low or rules.high is not None else allowed
-        found, group, gap = 0, None, -1
-        touched, counted = 0, keys.counted(rules, state.components)
+        found, group, gap, solver = 0, True, 0, self.solver
+        touched, owner, counted = 0, {}, keys.counted(rules, state.components)
         for c in state.components:
-            touched |= keys.questions(c)[0]
+            mask, by, _ = keys.questions(c)
+            touched |= mask
+            owner.update(dict.fromkeys(by, c))
         for o in bits(allowed):
-            bit = 1 << o
-            if touched & bit or counted:
-                if self.possible(state, o):
-                    found |= bit
-                continue
-            # all names between two that components ask about have one answer
-            if gap != self.skipped(state.last, o) & touched:
-                gap = self.skipped(state.last, o) & touched
-                group = self.possible(state, o)
-            if group:
+            bit, passed = 1 << o, self.skipped(state.last, o) & touched
+            if counted or passed and touched & bit or not keys.few & bit:
+                possible = self.possible(state, o)
+            elif touched & bit:         # nothing is left behind: only the component that asks can die of it
+                available = self.available(*self.after(state, o)[:2]) | bit
+                possible = solver.run(solver.complete(keys, rules, (owner[o],), available, rules.low, bit)) is not None
+            else:                       # all names between two that components ask about have one answer
+                if passed != gap:
+                    gap, group = passed, self.possible(state, o)
+                possible = group
+            if possible:
                 found |= bit
         return found
 
@@ -162,8 +165,12 @@ class ObjectKind:
     def finishable(self, rules, components, last, used, count):
         """Whether members can follow that finish the object."""
         solver = self.solver
-        if not components and rules.high is None and (not rules.low or rules.free):
-            return not rules.required & self.available(last, used) & ~rules.live(solver.inhabited)
+        if not components:
+            available, live = self.available(last, used), rules.live(solver.inhabited)
+            required = rules.required & available
+            if required & ~live or rules.high is not None and count + required.bit_count() > rules.high:
+                return False
+            return bool(live & self.keys.many) or count + (available & live).bit_count() >= rules.low
         return solver.run(solver.complete(self.keys, rules, components, self.available(last, used), count)) is not None
 
     # ------------------------------------------------------------------------------------------------ steps
