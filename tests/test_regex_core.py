@@ -245,6 +245,13 @@ def test_life_is_exact_without_a_search_where_terms_are_positive():
     assert not r.is_empty(r.both([foo, r.complement(r.cat([r.all, r.words(["foo"])]))]))
 
 
+def test_operands_may_be_made_on_the_way():
+    r = Regexes("bytes")
+    assert r.either(r.words([w]) for w in ("ab", "cd")) == r.either([r.words(["ab"]), r.words(["cd"])])
+    assert r.cat(r.repeat(r.chars((c, c) for c in (97, 99)), n, n) for n in (2, 3)) == r.repeat(r.chars([(97, 97), (99, 99)]), 5, 5)
+    assert r.fan((c, c, r.words([chr(c)])) for c in (97, 98)) == r.words(["aa", "bb"])
+
+
 def test_limits():
     rng = random.Random(1)
     small = Regexes("bytes", Budget(100_000, "the test"))

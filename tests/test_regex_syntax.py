@@ -213,7 +213,7 @@ def test_rust(pattern, yes, no):
 @pytest.mark.parametrize("pattern, place", [
     (r"(a)\1", 4), (r"(?=a)", 1), (r"(?<!a)", 1), (r"\Z", 1), (r"\h", 1), ("a{,3}", 2), ("a{", 2), ("{", 1), ("[a-\\d]", 2), ("[z-a]", 2), ("[a", 3), ("(", 1), (")", 1), ("*", 1),
     (r"\p{Nonsense}", 1), (r"\xZ", 1), (r"(?-u:\xff)", 6), (r"(?-u:.)", 6), (r"(?-u)\pL", 6), (r"(?-u)[é]", 7), ("(?z)", 1), (r"\x{110000}", 1), (r"\u{d800}", 1), (r"[\b]", 2), (r"\0", 1),
-    ("(?P<1a>b)", 1), ("(?i-)a", 1)])
+    ("(?P<1a>b)", 1), ("(?i-)a", 1), ("a(?i)*", 6)])
 def test_rust_errors(pattern, place):
     assert column(pattern, "rust") == place
 

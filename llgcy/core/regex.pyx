@@ -637,7 +637,8 @@ cdef class Regexes:
         cdef Term* t = self.term(a)
         cdef size_t base
         cdef uint64_t fewest, most
-        cdef int32_t x, i
+        cdef int32_t x
+        cdef uint32_t i
         if high == 0:
             return EMPTY
         if a == NONE:
@@ -673,7 +674,7 @@ cdef class Regexes:
                     with gil:
                         raise LimitError(f"more than {CONDITIONAL_COPIES} required copies of a look-ahead that may read nothing")
                 x = self.times(a, 0, high if high == ENDLESS else high - low)
-                for i in range(<int32_t>low):
+                for i in range(low):
                     x = self.join(a, x)
                 return x
         return self.intern(K_REPEAT, a, 0, low, high, NULL, 0)
@@ -1194,8 +1195,9 @@ cdef class Regexes:
             A range that is empty or leaves the alphabet.
         """
         cdef uint32_t first, last
+        cdef list given = list(ranges)
         self.enter()
-        for first, last in ranges:
+        for first, last in given:
             if first > last or last > self.top:
                 raise ValueError(f"{first}-{last} is no range of symbols from 0 to {self.top}")
             push(&self.ranges, <int32_t>first)
@@ -1205,8 +1207,9 @@ cdef class Regexes:
     cdef int take(self, ids) except -1:
         """Put operands on the empty stack."""
         cdef int32_t id
+        cdef list given = list(ids)         # before the stack is in use: the iterable may call this store
         self.enter()
-        for id in ids:
+        for id in given:
             self.check(id)
             push(&self.items, id)
         return 0
@@ -1294,9 +1297,9 @@ cdef class Regexes:
         """
         cdef uint32_t first, last
         cdef int32_t next
-        cdef Edge* e
+        cdef list given = list(edges)        # before anything is on the stacks: the iterable may call this store
         self.enter()
-        for first, last, next in edges:
+        for first, last, next in given:
             self.check(next)
             if first > last or last > self.top or self.found.length and (
                     <Edge*>(self.found.data + self.found.length) - 1).last >= first:
@@ -1322,7 +1325,6 @@ cdef class Regexes:
         cdef Vector path, starts
         cdef const uint8_t* raw
         cdef Py_ssize_t i, n, shared
-        cdef int32_t c
         cdef bytes code
         cdef list unique = sorted({self.symbols(word) for word in words} - {None})
         if not unique:

@@ -5,7 +5,7 @@ escaped punctuation, `{` and `}` and `]` as themselves, a hyphen beside a class 
 """
 from llgcy.grammar.regex import charset, unicode
 from llgcy.grammar.regex.scanner import ASCII_WORD, DECIMAL, DIGITS, Scanner
-from llgcy.grammar.regex.tree import Anchor, Chars, Look, line_end, line_start, word_boundary
+from llgcy.grammar.regex.tree import Anchor, Look, line_end, line_start, word_boundary
 
 LINE_TERMINATORS = charset.single("\n\r\u2028\u2029")
 CONTROL = {"f": 12, "n": 10, "r": 13, "t": 9, "v": 11}

@@ -2,7 +2,7 @@
 from llgcy.grammar.regex import charset, unicode
 from llgcy.grammar.regex.scanner import ASCII_WORD, DECIMAL, DIGITS, NEWLINE, Scanner
 from llgcy.grammar.regex.tree import (
-    Alternate, Anchor, Bytes, Chars, Concat, Literal, Look, line_end, line_start, word_boundary)
+    Anchor, Bytes, Chars, Concat, Literal, Look, line_end, line_start, word_boundary)
 
 SIMPLE = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 ASCII_SPACE = ((9, 13), (32, 32))
@@ -313,4 +313,4 @@ class Rust(Scanner):
         if c == ":":
             self.begin(start, None, frozenset(flags))
         else:
-            self.flags = frozenset(flags)
+            self.flags, self.repeatable = frozenset(flags), False

@@ -25,7 +25,7 @@ class Group:
         self.flags = flags      # of the enclosing group, to be restored
         self.wrap = wrap        # tree -> tree
         self.start = start      # offset of the parenthesis
-        self.repeatable = repeatable
+        self.repeatable = repeatable        # may a quantifier follow it?
 
 
 class Scanner:
@@ -125,7 +125,8 @@ class Scanner:
                 group.done.append(concat(group.parts))
                 group.parts = []
             else:
-                self.repeatable = not (c in "^$" or c == "\\" and self.peek() and self.peek() in self.assertions)
+                self.repeatable = self.nested_quantifiers or not (
+                    c in "^$" or c == "\\" and self.peek() and self.peek() in self.assertions)
                 self.groups[-1].parts.append(self.atom(c, start))
         if len(self.groups) > 1:
             raise self.error("a parenthesis is never closed", self.groups[-1].start)
@@ -203,7 +204,7 @@ class Scanner:
         if high is not None and high < low:
             raise self.error(f"no number is at least {low} and at most {high}", start)
         parts = self.groups[-1].parts
-        if not parts or not self.repeatable and not self.nested_quantifiers:
+        if not parts or not self.repeatable:
             raise self.error("nothing to repeat", start)
         if self.quantified and not self.nested_quantifiers:
             raise self.error("a repetition of a repetition (use a group)", start)

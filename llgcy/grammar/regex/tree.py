@@ -136,11 +136,6 @@ def alternate(parts):
     return parts[0] if len(parts) == 1 else Alternate(parts)
 
 
-def look(part, ahead, negated=False, column=None):
-    """A look-around assertion."""
-    return Look(part, ahead, negated, column)
-
-
 def word_boundary(word, negated, column=None):
     """Between a character of the set and none, or the start or end of the text; negated: at any other place."""
     part = Chars(word)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from llgcy.grammar.regex import charset
 from llgcy.grammar.regex.unicode_tables import BINARY, CASES, CATEGORY, DATA, SCRIPT, UNICODE_VERSION
 
-__all__ = ["UNICODE_VERSION", "case_variants", "category", "fold", "lookup", "numeric", "script", "binary"]
+__all__ = ["UNICODE_VERSION", "binary", "case_variants", "category", "fold", "lookup", "numeric"]
 
 # Categories that are unions of others (PropertyValueAliases.txt), by the letters their members begin with.
 GROUPS = {"L Letter": "Lu Ll Lt Lm Lo", "LC Cased_Letter": "Lu Ll Lt", "M Mark Combining_Mark": "Mn Mc Me", "N Number": "Nd Nl No",
@@ -107,11 +107,6 @@ def lookup(name, value=None, loose=False):
 def category(name):
     """The characters of a general category or a group of them, by its exact name."""
     return _index()["gc", name]
-
-
-def script(name):
-    """The characters of a script, by its exact name."""
-    return _index()["sc", name]
 
 
 def binary(name):
