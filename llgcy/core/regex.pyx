@@ -317,7 +317,8 @@ cdef class Regexes:
         for i in range(n):
             push(&self.ranges, <int32_t>e[i].first)
             push(&self.ranges, <int32_t>e[i].last)
-        chars = self.chars_from()
+        # The edges are in order and apart, as K_CHARS wants its pairs.
+        chars = self.intern(K_CHARS, 0, n, 0, 0, self.ranges.data, 2 * n)
         return self.join(chars, e[0].next)
 
     cdef int flatten(self, size_t base, Kind kind) except -1 nogil:
