@@ -14,7 +14,7 @@ from llgcy.core.regex import Regexes
 from llgcy.core.store import Budget
 from llgcy.core.trie import Vocabulary
 from llgcy.errors import UnsupportedKeywordError
-from llgcy.grammar import choices, ir, lark
+from llgcy.grammar import choices, gbnf, ir, lark
 from llgcy.grammar.lower import lower
 from llgcy.grammar.route import route
 from llgcy.limits import Limits
@@ -53,6 +53,12 @@ class _Rules:
         regexes = Regexes("bytes", budget)
         tables = lower(self.grammar, regexes).tables(regexes, lambda node: _Schema(node.schema, **dict(node.options)).machine(budget, horizon))
         return GrammarMachine(tables, budget, horizon=horizon)
+
+
+def _rules(grammar: ir.Grammar) -> _Rules | _Schema:
+    """A grammar that is nothing but a JSON document is one for the JSON machine."""
+    document = grammar.document
+    return _Rules(grammar) if document is None else _Schema(document.schema, **dict(document.options))
 
 
 class Grammar:
@@ -119,7 +125,24 @@ class Grammar:
         GrammarError
             With ``line`` and ``column``.
         """
-        return cls(_Rules(lark.read(text, lexing=lexing)))
+        return cls(_rules(lark.read(text, lexing=lexing)))
+
+    @classmethod
+    def from_gbnf(cls, text: str, *, root: str = "root") -> Grammar:
+        """A grammar in llama.cpp's GBNF, with the meaning that llama.cpp gives it, character by character.
+
+        Parameters
+        ----------
+        text : str
+        root : str
+            The rule that the whole text must match.
+
+        Raises
+        ------
+        GrammarError
+            With ``line`` and ``column``.
+        """
+        return cls(_rules(gbnf.read(text, root)))
 
     @classmethod
     def from_regex(cls, pattern: str | re.Pattern[str], *, flavor: str = "python") -> Grammar:
@@ -135,18 +158,19 @@ class Grammar:
         GrammarError
             With the column, where it is malformed or needs what no automaton can do (back-references).
         """
-        return cls(_Rules(choices.from_regex(pattern, flavor)))
+        return cls(_rules(choices.from_regex(pattern, flavor)))
 
     @classmethod
     def from_choices(cls, texts: Iterable[str]) -> Grammar:
         """Exactly these texts; a hundred thousand of them are one lexeme."""
-        return cls(_Rules(choices.from_choices(texts)))
+        return cls(_rules(choices.from_choices(texts)))
 
     @classmethod
     def from_text(cls, text: str) -> Grammar:
         """A grammar in whichever language the text is written.
 
-        A whole JSON text is a JSON Schema; text that begins with ``%llguidance`` or has a rule ``start`` is a Lark grammar.
+        A whole JSON text is a JSON Schema; text that begins with ``%llguidance`` is a Lark grammar, text with ``::=`` a GBNF grammar,
+        text with a rule ``start`` a Lark grammar.
 
         Raises
         ------
@@ -158,6 +182,8 @@ class Grammar:
             return cls.from_json_schema(text)
         if kind == "lark":
             return cls.from_lark(text)
+        if kind == "gbnf":
+            return cls.from_gbnf(text)
         raise UnsupportedKeywordError(f"the text is a grammar of kind {kind}, which is not supported yet; write it as Lark or JSON Schema")
 
     def accepts(self, text: str | bytes) -> bool:
