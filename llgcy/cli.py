@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
 
     check = commands.add_parser("check", help="say whether grammars compile, and whether they accept a text",
                                 description="Say of each file whether it compiles, and whether it accepts the sample; if not, why and where. "
-                                            ".json is a JSON Schema, .lark a Lark grammar, .gbnf a GBNF grammar; what another file is follows from its text.")
+                                            ".json is a JSON Schema, .lark a Lark grammar; what another file is follows from its text.")
     check.add_argument("files", metavar="FILE", nargs="+")
     check.add_argument("--text", metavar="SAMPLE", help="a text that each grammar must accept as a whole")
     check.set_defaults(run=_check)
@@ -198,8 +198,6 @@ def _grammar(path: str, text: str) -> llgcy.Grammar:
         return llgcy.Grammar.from_json_schema(text)
     if suffix == ".lark":
         return llgcy.Grammar.from_lark(text)
-    if suffix == ".gbnf":
-        return llgcy.Grammar.from_gbnf(text)
     return llgcy.Grammar.from_text(text)
 
 
