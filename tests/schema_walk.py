@@ -227,5 +227,16 @@ def accepts(automaton, value):
     return all(walk.feed(e) for e in events(spelled(value))) and walk.done
 
 
+def in_order(a, value, place):
+    """The value with its members in schema order."""
+    if isinstance(value, list):
+        return [in_order(a, x, a.order.item(place, i) if place is not None else None) for i, x in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    names = a.order.names(place) if place is not None else ()
+    ordered = sorted(value, key=lambda k: names.index(k) if k in names else len(names))
+    return {k: in_order(a, value[k], a.order.member(place, k) if place is not None else None) for k in ordered}
+
+
 def build(schema, **options):
     return Automaton(schema, Options.of(**options))

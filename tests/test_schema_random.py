@@ -4,24 +4,13 @@ import random
 
 import pytest
 from schema_random import Maker
-from schema_walk import Walk, build, prefixes, spelled
+from schema_walk import Walk, build, in_order, prefixes, spelled
 
 from llgcy.errors import GrammarError, LimitError, UnsatisfiableError
 
 jsonschema_rs = pytest.importorskip("jsonschema_rs")
 
 EVERYTHING = ("not", "if", "contains", "propertyNames", "dependent")
-
-
-def in_order(a, value, place):
-    """The value with its members in schema order."""
-    if isinstance(value, list):
-        return [in_order(a, x, a.order.item(place, i) if place is not None else None) for i, x in enumerate(value)]
-    if not isinstance(value, dict):
-        return value
-    names = a.order.names(place) if place is not None else ()
-    ordered = sorted(value, key=lambda k: names.index(k) if k in names else len(names))
-    return {k: in_order(a, value[k], a.order.member(place, k) if place is not None else None) for k in ordered}
 
 
 def check(schema, maker, order):

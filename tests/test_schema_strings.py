@@ -111,7 +111,7 @@ def test_counting_words_is_limited():
 def test_fresh_words():
     for n in (1, 2, 5):
         used = set()
-        for _ in range(800):
+        for _ in range(300):
             word = fresh_word(n, used)
             assert len(word) == n and word not in used
             used.add(word)
