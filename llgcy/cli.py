@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 import llgcy
-from llgcy.errors import GrammarError, LlgcyError
+from llgcy.errors import GrammarError, LlgcyError, TokenizerError
 from llgcy.standin import StandIn
 from llgcy.version import __version__
 
@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
 
     check = commands.add_parser("check", help="say whether grammars compile, and whether they accept a text",
                                 description="Say of each file whether it compiles, and whether it accepts the sample; if not, why and where. "
-                                            ".json is a JSON Schema, .lark a Lark grammar; what another file is follows from its text.")
+                                            ".json is a JSON Schema, .lark a Lark grammar, .gbnf a GBNF grammar; what another file is follows from its text.")
     check.add_argument("files", metavar="FILE", nargs="+")
     check.add_argument("--text", metavar="SAMPLE", help="a text that each grammar must accept as a whole")
     check.set_defaults(run=_check)
@@ -107,7 +107,6 @@ def _generate(options: argparse.Namespace) -> int:
             grammar = llgcy.Grammar.from_regex(text)
         _warn(source, grammar)
         if options.tokenizer is not None:
-            source = options.tokenizer
             tokenizer = llgcy.Tokenizer.from_huggingface(options.tokenizer, eos_token_id=options.eos_token_id)
         else:
             tokenizer = llgcy.Tokenizer.default()
@@ -121,7 +120,7 @@ def _generate(options: argparse.Namespace) -> int:
                 sys.stdout.buffer.write(output + b"\n")
                 sys.stdout.buffer.flush()
     except LlgcyError as error:
-        _report(source, error, text, sys.stderr)
+        _report(options.tokenizer or source if isinstance(error, TokenizerError) else source, error, text, sys.stderr)
         return 1
     return 0
 
@@ -198,6 +197,8 @@ def _grammar(path: str, text: str) -> llgcy.Grammar:
         return llgcy.Grammar.from_json_schema(text)
     if suffix == ".lark":
         return llgcy.Grammar.from_lark(text)
+    if suffix == ".gbnf":
+        return llgcy.Grammar.from_gbnf(text)
     return llgcy.Grammar.from_text(text)
 
 

@@ -182,3 +182,13 @@ def test_check_of_a_file_that_is_not_text(llgcy, tmp_path):
     (tmp_path / "x.json").write_bytes(b"\xff")
     code, out, err = llgcy("check", tmp_path / "x.json")
     assert code == 1 and "not UTF-8 at byte 0" in out
+
+
+def test_check_knows_languages_by_name_and_by_text(llgcy, tmp_path):
+    for name, text in {"a.lark": 'start: "x"', "b.gbnf": 'root ::= "x"', "c.txt": 'start: "x"', "d.txt": 'root ::= "x"', "e.json": '{"const": 1}', "f.txt": '{"const": 1}'}.items():
+        (tmp_path / name).write_text(text)
+        sample = "1" if "const" in text else "x"
+        assert llgcy("check", tmp_path / name, "--text", sample)[0] == 0
+        assert llgcy("check", tmp_path / name, "--text", sample + "y")[0] == 1
+    (tmp_path / "g.txt").write_text("neither this nor that")
+    assert llgcy("check", tmp_path / "g.txt")[0] == 1
