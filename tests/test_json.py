@@ -223,3 +223,30 @@ def test_an_array_of_many_items_makes_few_rows():
     m.accept_bytes(b"," + item)
     before = compiled.stats()["rows"]
     assert m.accept_bytes((b"," + item) * 3000) and compiled.stats()["rows"] == before
+
+
+def test_classifications_are_shared_between_grammars():
+    """A second grammar with the same pattern at another place finds the vocabulary sorted already, and its masks are right."""
+    vocabulary = [bytes([b]) for b in range(256)] + [t.encode() for t in TOKENS] + [None]
+    tokenizer = llgcy.Tokenizer.from_vocab(vocabulary, eos_token_id=len(vocabulary) - 1)
+    pattern = {"type": "string", "pattern": "^[a-z]+(-[0-9]+)*$", "maxLength": 300}
+    one = {"type": "object", "properties": {"x": {"pattern": "^b?$"}, "a": pattern}, "required": ["a"], "additionalProperties": False}
+    two = {"type": "array", "items": pattern}
+    mask, text = numpy.zeros((1, (len(vocabulary) + 31) // 32), numpy.int32), b"ab-12-1"
+    shared = []
+    for schema, before in ((one, b'{"a":"'), (two, b'["')):
+        compiled = llgcy.compile(llgcy.Grammar.from_json_schema(schema), tokenizer)
+        plain = llgcy.compile(llgcy.Grammar.from_json_schema(schema), llgcy.Tokenizer.single_byte()).matcher()
+        m = compiled.matcher()
+        assert m.accept_bytes(before) and plain.accept_bytes(before)
+        for byte in text:
+            m.fill_next_token_bitmask(mask)
+            allowed = numpy.unpackbits(mask.view(numpy.uint8), bitorder="little")
+            for token, data in enumerate(vocabulary[:-1]):
+                ok = plain.accept_bytes(data)
+                assert allowed[token] == ok, (before, data)
+                if ok:
+                    plain.rollback(1)
+            assert m.accept_token(byte) and plain.accept_token(byte)
+        shared.append(len(compiled.vocabulary.shared))
+    assert shared[0] == shared[1] > 1

@@ -288,3 +288,18 @@ def test_shortest_prefers_readable_text():
     assert "".join(map(chr, r.shortest(r.repeat(r.any, 3, 5)))) == "aaa"
     assert r.shortest(r.cat([r.chars([(0, 47)]), r.chars([(0x80, 0x90), (60, 70)])])) == [32, 65]
     assert r.shortest(1) == []
+
+
+def test_digests_tell_terms_apart_and_not_stores():
+    """Equal terms of two stores have one digest, whatever was made in them before; different terms have different ones."""
+    def terms(r):
+        a, b, any_ = r.chars([(97, 97)]), r.chars([(98, 100)]), r.any
+        yield from (0, 1, a, b, any_, r.cat([a, b]), r.cat([b, a]), r.either([a, r.cat([b, a])]), r.both([r.repeat(b, 2, None), r.complement(a)]),
+                    r.repeat(a, 0, 3), r.repeat(a, 1, 3), r.repeat(a, 1, None), r.complement(r.cat([a, b])), r.words(["ab", "ad", "b"]),
+                    r.words(["ab", "ad"]), r.cat([r.ahead(a), r.all]))
+    first, second = Regexes("chars"), Regexes("chars")
+    second.words(["zz", "a", "qq"])
+    second.cat([second.chars([(100, 120)]), second.chars([(97, 97)])])
+    one = [first.digest(t) for t in terms(first)]
+    assert one == [second.digest(t) for t in terms(second)]
+    assert len(set(one)) == len(one) and {len(d) for d in one} == {16}

@@ -1,7 +1,9 @@
 """The vocabulary sorted by one place inside a lexeme: tokens that stay inside, and tokens that cross its end.
 
 It says nothing of what follows the lexeme, so every row that reads the lexeme uses the same classification: its mask is the
-tokens inside plus, for each crossing, a walk over the small trie of what the tokens hold behind the end.
+tokens inside plus, for each crossing, a walk over the small trie of what the tokens hold behind the end. Nor does it depend on
+the grammar, but for the leaves where tokens cross: another grammar that has the same place finds its own leaves by stepping the
+paths to them.
 """
 cimport cython
 from libc.stdint cimport int32_t, uint8_t, uint32_t
@@ -10,8 +12,9 @@ from llgcy.core.state cimport Leaf
 from llgcy.core.trie cimport Trie, Vocabulary
 
 cdef struct Crossing:
-    Leaf end            # the leaf before the byte that ends the lexeme
-    uint8_t byte        # that byte
+    int32_t end         # index of the leaf before the byte that ends the lexeme, among the paths
+    int32_t characters  # of the path to it, where counted
+    uint8_t byte        # the byte that ends the lexeme
     int32_t first       # its records: records[first .. first + count), each a subtree of the vocabulary's trie
     int32_t count
     int32_t merged      # index of the trie of remainders (`byte` included) in `tries`, -1: not made
@@ -33,6 +36,7 @@ cdef class Classification:
     cdef readonly int32_t count     # crossings
     cdef Record* records            # sorted by (leaf, byte), owned
     cdef list tries                 # of Trie: merged remainders
+    cdef readonly list paths        # of bytes: texts that lead from the place to each leaf where tokens cross
     cdef dict prefixes              # number of characters: bytes, the dense mask of tokens inside with at most so many
     cdef readonly size_t bytes
     # The trie of remainders of one crossing, made when first asked for.
@@ -40,4 +44,6 @@ cdef class Classification:
     # The dense mask of the tokens inside with at most `most` characters; lives as long as the classification.
     cdef const uint32_t* up_to(self, int32_t most) except NULL
 
+# The leaves at the end of the paths, in this grammar: one Leaf after the other.
+cdef bytes leaves_of(Machine machine, const Leaf* leaf, list paths)
 cdef Classification classify(Machine machine, Vocabulary vocabulary, const Leaf* leaf, bint counted)

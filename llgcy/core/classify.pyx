@@ -133,7 +133,7 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, const Leaf*
     cdef int32_t n_leaves = 0, room_leaves = 16, n_records = 0, room_records = 256, i = 0, depth = 0, g, t, k, j, n, last, highest = 0
     cdef int r
     cdef Node* node
-    out.vocabulary, out.tries, out.prefixes = vocabulary, [], {}
+    out.vocabulary, out.tries, out.prefixes, out.paths = vocabulary, [], {}, []
     out.inside = <uint32_t*>calloc(vocabulary.words + 1, 4)
     stack = <Leaf*>malloc((trie.longest + 2) * sizeof(Leaf))
     ends = <int32_t*>malloc((trie.longest + 2) * sizeof(int32_t))
@@ -177,6 +177,8 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, const Leaf*
                             room_leaves *= 2
                             leaves = <Leaf*>grown(leaves, room_leaves * sizeof(Leaf))
                         leaves[n_leaves] = stack[depth]
+                        with gil:
+                            out.paths.append(path_to(trie, i, depth))
                         j = n_leaves
                         n_leaves += 1
                     if n_records == room_records:
@@ -195,7 +197,9 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, const Leaf*
         for i in range(n_records):
             if i == 0 or out.records[i].leaf != out.records[i - 1].leaf or out.records[i].byte != out.records[i - 1].byte:
                 last = out.count
-                out.crossings[last].end, out.crossings[last].byte = leaves[out.records[i].leaf], <uint8_t>out.records[i].byte
+                j = out.records[i].leaf
+                out.crossings[last].end, out.crossings[last].byte = j, <uint8_t>out.records[i].byte
+                out.crossings[last].characters = leaves[j].k - leaf.k
                 out.crossings[last].first, out.crossings[last].merged = i, -1
                 out.count += 1
             out.crossings[out.count - 1].count += 1
@@ -206,6 +210,33 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, const Leaf*
         free(leaves)
     out.bytes = 4 * vocabulary.words + n_records * (sizeof(Record) + sizeof(Crossing)) + (8 * out.tokens if counted else 0)
     return out
+
+
+cdef bytes path_to(Trie trie, int32_t node, int32_t depth):
+    """The bytes above a node: of the nodes before it, those whose subtree it lies in."""
+    cdef bytearray out = bytearray(depth)
+    cdef int32_t i = node - 1
+    while depth:
+        if trie.nodes[i].end > node:
+            depth -= 1
+            out[depth] = trie.nodes[i].label >> 24
+        i -= 1
+    return bytes(out)
+
+
+cdef bytes leaves_of(Machine machine, const Leaf* leaf, list paths):
+    cdef bytearray out = bytearray(len(paths) * sizeof(Leaf))
+    cdef char* data = out
+    cdef Leaf* to = <Leaf*>data
+    cdef bytes path
+    cdef uint8_t byte
+    for path in paths:
+        to[0] = leaf[0]
+        for byte in path:
+            if machine.leaf_step(to, byte, to) != ALIVE:
+                raise AssertionError(f"two places of one content differ at {path!r}")
+        to += 1
+    return bytes(out)
 
 
 cdef void* grown(void* old, size_t n) except NULL nogil:

@@ -508,6 +508,9 @@ cdef class JsonMachine(Machine):
     cdef int leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) except -1 nogil:
         return self.strings.step(at, 0, byte, False, out)
 
+    cdef object leaf_content(self, const Leaf* at):
+        return self.strings.content(at)
+
     cdef int free_leaf(self, bint counted, Leaf* out) except -1 nogil:
         out[0] = self.counted_string if counted else self.free_string
         return 1

@@ -34,6 +34,9 @@ cdef class Machine:
         out[0] = out[1] = out[2] = out[3] = ~<uint64_t>0
         return 0
 
+    cdef object leaf_content(self, const Leaf* at):
+        return None
+
     cdef int free_leaf(self, bint counted, Leaf* out) except -1 nogil:
         return 0
 

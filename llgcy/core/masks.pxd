@@ -31,7 +31,7 @@ cdef class Masks:
     cdef Arena masks                # of Mask
     cdef Arena ids                  # of int32
     cdef Index index                # State to mask
-    cdef dict own                   # bytes of a leaf: Classification that only this grammar uses
+    cdef dict own                   # bytes of a leaf: its Classification, and the leaves at the end of its paths in this grammar
     cdef list dense                 # bytes objects that masks start from
     cdef Tokens sets, clears, adds, asks    # scratch; adds: tokens to put that came up while clears were collected
     cdef uint32_t* marks            # scratch: a dense set of tokens, zero between uses
@@ -50,7 +50,7 @@ cdef class Masks:
     cdef int _descend(self, Trie trie, int32_t first, int32_t end, int32_t top, Tokens* out) except -1 nogil
     cdef int _difference(self, Trie trie, const State* at, const State* plain) except -1 nogil
     cdef int _classified(self, const State* at, Mask* mask) except -1
-    cdef Classification _classification(self, const Leaf* leaf)
+    cdef tuple _classification(self, const Leaf* leaf)
     cdef Classification _free(self, bint counted)
     cdef int _cross(self, Classification by, int32_t crossing, const State* at) except -1
     cdef int _settle(self) except -1 nogil

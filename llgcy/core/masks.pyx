@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-from llgcy.core.classify cimport Classification, Crossing, classify
+from llgcy.core.classify cimport Classification, Crossing, classify, leaves_of
 from llgcy.core.machine cimport Machine, Split
 from llgcy.core.state cimport ALIVE, ASK, DEAD, Leaf, State
 from llgcy.core.store cimport Arena, Budget, Index, Probe, hash_bytes
@@ -195,8 +195,10 @@ cdef class Masks:
         cdef Classification by
         cdef State plain
         cdef int kind
-        cdef int32_t i, last
+        cdef int32_t i
         cdef bint counted = False
+        cdef bytes leaves = None
+        cdef const Leaf* ends = NULL
         with nogil:
             kind = self.machine.split(at, &split)
         if not kind:
@@ -205,19 +207,19 @@ cdef class Masks:
             counted = split.least > 0 or split.most < self.vocabulary.trie.longest
             by = self._free(counted)
         else:
-            by = self._classification(&split.plain)
+            by, leaves = self._classification(&split.plain)
+            ends = <const Leaf*><const char*>leaves
         self.classified += 1
         mask.base = by.up_to(<int32_t>split.most) if counted and split.most < self.vocabulary.trie.longest else by.inside
         plain = at[0]
         for i in range(by.count):
             if split.free:
-                last = by.crossings[i].end.k
-                if counted and last > split.most:
+                if counted and by.crossings[i].characters > split.most:
                     continue
                 with nogil:
-                    self.machine.later(&split.plain, last if counted else 0, &plain.leaf)
+                    self.machine.later(&split.plain, by.crossings[i].characters if counted else 0, &plain.leaf)
             else:
-                plain.leaf = by.crossings[i].end
+                plain.leaf = ends[by.crossings[i].end]
             self._cross(by, i, &plain)
         if split.apart:
             self.differences += 1
@@ -319,22 +321,29 @@ cdef class Masks:
             put(&self.sets, self.adds.ids[i])
         return 0
 
-    cdef Classification _classification(self, const Leaf* leaf):
+    cdef tuple _classification(self, const Leaf* leaf):
+        """The classification of a place, and where its paths lead in this grammar."""
         cdef bytes key = (<const char*>leaf)[:sizeof(Leaf)]
-        cdef Classification by = self.own.get(key)
-        if by is None:
-            by = classify(self.machine, self.vocabulary, leaf, False)
-            self.own[key] = by
-        return by
+        cdef tuple known = self.own.get(key)
+        cdef Classification by
+        if known is None:
+            content = self.machine.leaf_content(leaf)
+            by = None if content is None else self.vocabulary.recall(content)
+            if by is None:
+                by = classify(self.machine, self.vocabulary, leaf, False)
+                if content is not None:
+                    self.vocabulary.remember(content, by, by.bytes)
+            known = self.own[key] = (by, leaves_of(self.machine, leaf, by.paths))
+        return known
 
     cdef Classification _free(self, bint counted):
         cdef Leaf leaf
-        cdef Classification by = self.vocabulary.shared.get(("string", counted))
+        cdef Classification by = self.vocabulary.recall(("string", counted))
         if by is None:
             with nogil:
                 self.machine.free_leaf(counted, &leaf)
             by = classify(self.machine, self.vocabulary, &leaf, counted)
-            self.vocabulary.shared["string", counted] = by
+            self.vocabulary.remember(("string", counted), by, by.bytes)
         return by
 
     cdef const Mask* _keep(self, Mask* mask) except NULL:

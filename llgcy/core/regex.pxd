@@ -93,6 +93,7 @@ cdef class Regexes:
     cdef Vector active              # indexes into events
     cdef Vector ranges              # pairs (first, last)
     cdef Vector runs                # of Run: repetitions that might merge
+    cdef dict digests               # term id: its digest, where it was asked for
 
     cdef inline Term* term(self, int32_t id) noexcept nogil:
         cdef uint64_t x = <uint64_t>id + (1 << FIRST_BITS)

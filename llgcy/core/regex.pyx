@@ -20,6 +20,8 @@ from libc.string cimport memcmp, memcpy
 
 from llgcy.core.store cimport Probe, hash_bytes, mix
 
+import hashlib
+
 from llgcy.errors import GrammarError, LimitError
 
 cdef enum:
@@ -158,7 +160,7 @@ cdef class Regexes:
     def __cinit__(self, str alphabet not None, Budget budget=None, *, size_t fuel=4_000_000):
         if alphabet not in ("bytes", "chars"):
             raise ValueError(f"alphabet is 'bytes' or 'chars', not {alphabet!r}")
-        self.alphabet, self.fuel = alphabet, fuel
+        self.alphabet, self.fuel, self.digests = alphabet, fuel, {}
         self.budget = Budget(256 << 20, "regular expressions") if budget is None else budget
         self.row_length = 256 if alphabet == "bytes" else 128
         self.top = 255 if alphabet == "bytes" else LARGEST
@@ -1437,6 +1439,45 @@ cdef class Regexes:
         """Counters: terms, states with rows, bytes taken from the budget, searches for a text, edges that they looked at."""
         return {"terms": self.terms.length, "rows": self.rows.length, "bytes": self.budget.used,
                 "searches": self.searches, "visited": self.visited}
+
+    def digest(self, int32_t id):
+        """What the term is, whatever the store: 16 bytes (BLAKE2b, RFC 7693), the same for equal terms of any two stores.
+
+        Cost: once for each term below it.
+        """
+        cdef Term* t
+        cdef list todo = [id], below, own
+        cdef int32_t top, i
+        self.check(id)
+        while todo:
+            top = todo[len(todo) - 1]
+            if top in self.digests:
+                todo.pop()
+                continue
+            t = self.term(top)
+            own, below = [], []
+            if t.kind == K_CHARS:
+                own = [(first, last) for first, last, _ in self.edges(top)]
+            elif t.kind == K_FAN:
+                own = [(e.first, e.last) for e in t.edges[:t.b]]
+                below = [e.next for e in t.edges[:t.b]]
+            elif t.kind == K_OR or t.kind == K_AND:
+                below = [i for i in (<int32_t*>self.cells.at(t.a))[:t.b]]
+            elif t.kind == K_CAT:
+                below = [t.a, t.b]
+            elif t.kind != K_NONE and t.kind != K_EMPTY:
+                below = [t.a]
+            missing = [i for i in below if i not in self.digests]
+            if missing:
+                todo += missing
+                continue
+            todo.pop()
+            parts = [self.digests[i] for i in below]
+            if t.kind == K_OR or t.kind == K_AND:       # their order is that of the ids
+                parts.sort()
+            text = repr((t.kind, t.low, t.high, own)).encode() + b"".join(parts)
+            self.digests[top] = hashlib.blake2b(text, digest_size=16).digest()
+        return self.digests[id]
 
     def show(self, int32_t id, int depth=20):
         """A term as nested tuples, for people: ("cat", ...), ("repeat", term, low, high), ...; "..." below the depth."""

@@ -696,6 +696,32 @@ cdef class Strings:
             out.most = <int64_t>1 << 40 if high == NO_BOUND else high - at.k
         return 1
 
+    cdef object content(self, const Leaf* at):
+        cdef const View* view = <const View*>self.views.at(at.lang)
+        cdef const Window* window
+        cdef const List* vector
+        cdef const List* goal
+        cdef const List* accept
+        cdef int32_t i, j, k
+        cdef list windows = [], accepts, digests = []
+        if at.pos != 0 or at.d >= 0 or at.u >= 0:
+            return None
+        if at.v:
+            vector = self.patterns.vectors.at(at.v)
+            digests = [self.patterns.regexes.digest(vector.items[i]) for i in range(vector.count)]
+        for i in range(view.count):
+            window = view.windows + i
+            if window.high < at.k:
+                continue
+            goal = self.patterns.goals.at(window.goal)
+            accepts = []
+            for j in range(goal.count):
+                accept = self.patterns.accepts.at(goal.items[j])
+                accepts.append(tuple([accept.items[k] for k in range(accept.count)]))
+            accepts.sort()
+            windows.append((max(window.low - at.k, 0), None if window.high == NO_BOUND else window.high - at.k, tuple(accepts)))
+        return tuple(digests), tuple(windows)
+
     cdef int telling(self, const Leaf* at, uint64_t* out) except -1 nogil:
         cdef const View* view = <const View*>self.views.at(at.lang)
         cdef const NameNode* node

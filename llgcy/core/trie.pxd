@@ -34,7 +34,10 @@ cdef class Vocabulary:
     cdef int32_t* white_count                   # that number, for the same index, owned
     cdef readonly int32_t white_tokens          # length of both: tokens that begin with white space
     cdef readonly bytes missing                 # bytes for which there is no token of just that byte
-    cdef readonly dict shared                   # classifications that depend on the vocabulary alone, by content
+    cdef readonly object shared                 # OrderedDict, by content: what depends on the vocabulary and that alone, with its bytes; oldest first
+    cdef readonly size_t shared_bytes           # of all of it, at most SHARED_BYTES
+    cdef object recall(self, object content)
+    cdef int remember(self, object content, object what, size_t size) except -1
     cdef inline const uint8_t* bytes_of(self, int32_t token, int32_t* length) noexcept nogil:
         length[0] = self.offsets[token + 1] - self.offsets[token]
         return self.text + self.offsets[token]

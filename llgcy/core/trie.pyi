@@ -1,3 +1,4 @@
+from collections import OrderedDict
 from typing import final
 
 @final
@@ -15,5 +16,6 @@ class Vocabulary:
     eos: tuple[int, ...]
     white_tokens: int
     missing: bytes
-    shared: dict[object, object]
+    shared: OrderedDict[object, tuple[object, int]]
+    shared_bytes: int
     def __new__(cls, tokens: list[bytes | None], eos: tuple[int, ...]) -> Vocabulary: ...

@@ -4,7 +4,11 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
+from collections import OrderedDict
+
 from llgcy.errors import TokenizerError
+
+cdef size_t SHARED_BYTES = 64 << 20
 
 
 cdef void* allocate(size_t n) except NULL:
@@ -103,7 +107,7 @@ cdef class Vocabulary:
         cdef int32_t* lengths = NULL
         cdef int32_t* ids = NULL
         cdef size_t total = 0
-        self.size, self.words, self.eos, self.shared = n, (n + 31) // 32, eos, {}
+        self.size, self.words, self.eos, self.shared = n, (n + 31) // 32, eos, OrderedDict()
         cdef list order = [i for i in range(n) if tokens[i]]
         for i in order:
             total += len(<bytes?>tokens[i])
@@ -149,6 +153,24 @@ cdef class Vocabulary:
         self.white_count = <int32_t*>allocate(self.white_tokens * sizeof(int32_t))
         for i in range(self.white_tokens):
             self.white_count[i], self.white[i] = -white[i][0], white[i][1]
+
+    cdef object recall(self, object content):
+        """What is remembered under a content, or None. Needs the GIL, and nothing else."""
+        known = self.shared.get(content)
+        if known is None:
+            return None
+        self.shared.move_to_end(content)
+        return known[0]
+
+    cdef int remember(self, object content, object what, size_t size) except -1:
+        """Keeps it for all grammars; the ones not asked for the longest go where there is no room."""
+        if content in self.shared:
+            return 0
+        self.shared[content] = (what, size)
+        self.shared_bytes += size
+        while self.shared_bytes > SHARED_BYTES and len(self.shared) > 1:
+            self.shared_bytes -= self.shared.popitem(last=False)[1][1]
+        return 0
 
     def __dealloc__(self):
         free(self.text)
