@@ -398,6 +398,7 @@ def llama3():
     return tiktoken.Encoding("llama3", pat_str=r" ?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+", mergeable_ranks=ranks, special_tokens=special)
 
 
+@pytest.mark.shared
 def test_llama3(llama3):
     times = []
     for _ in range(5):           # of the processor, and the best of them: the machine may be busy

@@ -31,6 +31,7 @@ LARK = {
 REGEX = {
     "words": (r"([A-Z][a-z]+ )+[A-Z][a-z]+\.", "The Quick Brown Fox Jumps Over The Lazy Dog."),
     "counted": (r"(a|bc){10,200}", "abc" * 60),
+    "everything": (r"(?s:.)*", "Whatever may come, all tokens that are UTF-8 may come next."),
     "date": (r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])", "2024-02-29"),
 }
 JSON_CASES, LARK_CASES, REGEX_CASES = list(DOCUMENTS), list(LARK), list(REGEX)

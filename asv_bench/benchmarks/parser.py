@@ -1,14 +1,14 @@
-"""Rows and lexer states along texts: moved by ``llgcy/core/rows.pyx``, ``lexer.pyx`` and ``regex.pyx``.
+"""Rows along texts: moved by ``llgcy/core/rows.pyx`` and ``config.pyx``.
 
 Right recursion and ambiguity must take a constant number of rows, whatever the length.
 """
 import llgcy
 
-from .common import LARK_CASES, REGEX_CASES, grammar_and_text
+from .common import LARK_CASES, grammar_and_text
 
 
 class Read:
-    params = LARK_CASES + REGEX_CASES
+    params = LARK_CASES
     param_names = ["case"]
 
     def setup(self, case):
@@ -27,10 +27,7 @@ class Read:
     def track_shapes(self, case):
         return self.compiled.stats()["shapes"]
 
-    def track_lexer_states(self, case):
-        return self.compiled.stats()["lexer_states"]
-
-    track_rows.unit, track_shapes.unit, track_lexer_states.unit = "rows", "shapes", "states"
+    track_rows.unit, track_shapes.unit = "rows", "shapes"
 
 
 class Growth:
