@@ -49,17 +49,37 @@ def sequences(rules, start, n_lexemes, size):
 
 
 def with_skips(rules, start, words, skip, first, last, size):
-    """Texts with skips between lexemes; lexemes have at least one byte here."""
-    gaps, one = {b""}, {b""}
+    """Texts with skips before any lexeme (before the first one only if `first`). A text that may end may also be followed by skips, if
+    some reading of it may be followed by a lexeme, or if `last`. Lexemes have at least one byte here."""
+    gaps, one, plain, known = {b""}, {b""}, unrolled(rules), {}
     while one:
         one = joined(one, skip, size) - gaps
         gaps |= one
     out = set()
     for seq in sequences(rules, start, len(words), size):
-        texts = gaps if first and (seq or last) else {b""}
+        texts = gaps if first and seq else {b""}
         for i, x in enumerate(seq):
             texts = joined(joined(texts, gaps, size) if i else texts, words[x], size)
-        out |= joined(texts, gaps, size) if last and seq else texts
+        out |= texts
+
+    def goes_on(text):
+        todo = [(0, ())]
+        for at, seq in todo:                                          # grows while it runs
+            if at == len(text):
+                if seq not in known:
+                    may = may_follow(plain, start, len(words), [{x} for x in seq])
+                    known[seq] = may is not None and bool(may[0])
+                if known[seq]:
+                    return True
+            todo += [(at + len(w), (*seq, x)) for x, ws in enumerate(words) for w in ws if text.startswith(w, at)]
+            todo += [(at + len(w), seq) for w in skip if (at or first) and text.startswith(w, at)]
+        return False
+    todo = list(out) if skip else []
+    for text in todo:                                                 # grows while it runs
+        if (text or first) and (last or goes_on(text)):
+            new = {text + w for w in skip if len(text + w) <= size} - out
+            out |= new
+            todo += new
     return out
 
 
@@ -184,7 +204,8 @@ def may_follow(rules, start, n_lexemes, history):
 
 
 def reads_greedily(rules, start, words, skip, first, last, text):
-    """Maximal munch over sets of words, without a way back: is the whole text read? Skips are lexeme number len(words)."""
+    """Maximal munch over sets of words, without a way back: is the whole text read? None: nor any text that goes on from it.
+    Skips are lexeme number len(words)."""
     rules, gap = unrolled(rules), len(words)
     lexicon = [*words, skip or set()]
 
@@ -194,7 +215,7 @@ def reads_greedily(rules, start, words, skip, first, last, text):
             return set()
         lexemes, ends = may
         return lexemes | ({gap} if skip and (first or state != "first") and (lexemes or last and ends) else set())
-    bases, at = [([], "first")], 0
+    bases, at, going_on = [([], "first")], 0, False
     while at < len(text):
         options = [allowed(*base) for base in bases]
         some, n = set().union(*options), 0
@@ -204,9 +225,13 @@ def reads_greedily(rules, start, words, skip, first, last, text):
         for (history, _), option in zip(bases, options):
             if hit & option - {gap}:
                 new.append((history + [hit & option - {gap}], "read"))
-            if gap in hit & option:
-                new.append((history, "skipped"))
+            if gap in hit:                                            # it may follow some reading of the text, see `with_skips`
+                new.append((history, "read"))
         if not new:
-            return False
+            return False if n and at + n == len(text) else None
+        going_on = at + n == len(text) and any(
+            w.startswith(text[at:]) and w != text[at:] for x in some for w in lexicon[x])
         bases, at = new, at + n
-    return any((may_follow(rules, start, gap, history) or (0, False))[1] and (last or state != "skipped") for history, state in bases)
+    if any((may_follow(rules, start, gap, history) or (0, False))[1] for history, _ in bases):
+        return True
+    return False if going_on or any(allowed(*base) for base in bases) else None

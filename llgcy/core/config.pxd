@@ -4,17 +4,18 @@ A *member* is a row and a joint state of lexemes that began there. Mostly a stat
 ENDED stands for two things at once: the lexeme goes on, or it has ended and the next one starts in the row behind it. Greedy
 lexing tries the second only where the first fails, and so does exact lexing in a grammar where never both are possible
 (separable). Else a byte may leave several members: then those in one row join their lexer states, those in one lexer state their
-rows, and all lexemes that end at one byte make one row.
+rows, and all lexemes that end at one byte make one row. Text to skip leads back to the row where it began.
 
-Text to skip leads back to the row where it began, without its accept flag where the text may not end behind a skip.
+A lexeme may be a whole machine (a JSON document). Alone, its state is the state of the sequence, but for a *frame* in the place of
+its row; beside other lexemes it is one more member.
 """
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from llgcy.core.lexer cimport ENDED, NOTHING, OPEN, Joint, Lexer
-from llgcy.core.machine cimport Machine
+from llgcy.core.machine cimport Machine, Split
 from llgcy.core.rows cimport Buffer, Row, Rows, Shape, push, room
-from llgcy.core.state cimport ALIVE, CROSS, DEAD, Leaf, State
+from llgcy.core.state cimport ALIVE, ASK, CROSS, DEAD, Leaf, State
 from llgcy.core.store cimport Arena, Budget, Index, Probe
 from llgcy.core.tables cimport GrammarTables
 
@@ -23,15 +24,38 @@ cdef enum Mode:             # State.mode. State.row is a row, in SEVERAL a confi
     WITHIN = 2              # inside lexemes that began in one row
     SEVERAL = 3             # more than one member
     FRESH = 4               # before the first lexeme, where skipping is not allowed yet
+    NESTED = 16             # inside a machine: NESTED + its mode. Its gap, side and leaf (see `fold`); State.row is a frame
 
 cdef struct Member:
     int32_t row             # where the lexemes began
-    int32_t lexer           # joint state; 0: none has begun. Of several members: those parts that go on
+    int32_t lexer           # joint state; 0: none has begun
+    int32_t nested          # number of a nested state; 0: none. Then row and lexer are 0
 
 cdef struct Configuration:  # members that live side by side
-    int32_t members         # handle of `n_members` Members, ascending by row
+    int32_t members         # handle of `n_members` Members, ascending
     int32_t n_members       # >= 1; one only where it is the outcome of a configuration
     int32_t nexts           # record of outcomes; 0: not made yet
+
+cdef struct Frame:          # where a machine stands
+    int32_t row             # row where its lexeme began
+    int32_t lexeme
+    int32_t inner           # State.row of the machine
+
+@cython.final
+cdef class Chain:
+    """Machine number i of those that are lexemes. A linked list, since an array of objects cannot be read without the GIL."""
+    cdef Machine machine
+    cdef Chain rest
+    cdef int step(self, int32_t i, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil
+    cdef int accepting(self, int32_t i, const State* at) except -1 nogil
+    cdef int inside(self, int32_t i, const State* at) except -1 nogil
+    cdef int leaf_step(self, int32_t i, const Leaf* at, uint8_t byte, Leaf* out) except -1 nogil
+    cdef int mask_key(self, int32_t i, const State* at, State* out) except -1 nogil
+    cdef int split(self, int32_t i, const State* at, Split* out) except -1 nogil
+    cdef int telling(self, int32_t i, const State* at, uint64_t* out) except -1 nogil
+    cdef int free_leaf(self, int32_t i, bint counted, Leaf* out) except -1 nogil
+    cdef int later(self, int32_t i, const Leaf* at, int32_t n, Leaf* out) except -1 nogil
+    cdef int32_t white_room(self, int32_t i, const State* at) noexcept nogil
 
 @cython.final
 cdef class GrammarMachine(Machine):
@@ -39,13 +63,23 @@ cdef class GrammarMachine(Machine):
     cdef readonly Budget budget
     cdef readonly Rows rows
     cdef readonly Lexer lexer
-    cdef readonly bint separable    # a lexeme that has ended is over where none goes on: one member is enough
+    cdef readonly bint separable    # known: no byte both goes on in a lexeme and begins what follows one that has ended there
     cdef readonly list warnings     # str
+    cdef bint single                # a lexeme that has ended is over only where none goes on
+    cdef bytes parting              # text to skip that parts any two lexemes; empty: none is known, or none is needed
     cdef int32_t fresh              # joint state of FRESH, 0: not made
+    cdef int32_t n_machines         # lexemes that are machines
+    cdef tuple machines             # the same, in the order of the lexemes
+    cdef Chain chain                # the same
+    cdef int32_t* place             # [n_lexemes] index among them, -1: a regex; owned
+    cdef State* starts              # [n_machines] their first states; owned
+    cdef State* closed              # [n_machines] a state that may end and cannot go on, zeroed: none is known; owned
     cdef Arena configurations       # Configuration
     cdef Arena members              # Member
     cdef Arena nexts                # 256 int32 a record: handle of the configuration after that byte + 2, 1: none, 0: not known
-    cdef Index index
+    cdef Arena frames               # Frame
+    cdef Arena nested               # State, mode NESTED or above
+    cdef Index index, frame_index, nested_index
     # Scratch, in elements of the type named.
     cdef Buffer going               # Member: in the making
     cdef Buffer ends                # int32: rows behind lexemes that end
@@ -56,10 +90,34 @@ cdef class GrammarMachine(Machine):
     # The row behind the lexemes that end in a joint state, which began in `row`.
     cdef int32_t behind(self, int32_t row, int32_t lexer) except -1 nogil
     cdef int enter(self, int32_t row, int32_t lexer, State* out) except -1 nogil
+    cdef int enter(self, int32_t row, int32_t lexer, State* out) except -1 nogil
+    cdef int begin_lexeme(self, int32_t row, bint fresh, uint8_t byte, bint grow, State* out) except -1 nogil
+    cdef int32_t fresh_state(self, int32_t row) except -1 nogil
     cdef int32_t past(self, int32_t row, int32_t lexeme) except -1 nogil
     cdef int32_t start_state(self, const Shape* shape, bint skipping) except -1 nogil
-    cdef int branch(self, const Member* members, int32_t n, uint8_t byte, State* out) except -1 nogil
+    # Several members.
+    cdef int branch(self, const Member* members, int32_t n, uint8_t byte, bint grow, State* out) except -1 nogil
+    cdef int munch(self, const Member* members, int32_t n, uint8_t byte, bint grow, State* out) except -1 nogil
+    cdef int start_all(self, int32_t row, bint fresh, uint8_t byte, bint grow, int32_t* n_going, int32_t* n_ends) except -1 nogil
+    cdef int add_read(self, int32_t row, int32_t lexer, int32_t* n_going, int32_t* n_ends) except -1 nogil
+    cdef int add_nested(self, const State* at, int32_t* n_going, int32_t* n_ends) except -1 nogil
+    cdef int settle(self, int32_t n_going, int32_t n_ends, State* out) except -1 nogil
+    cdef int32_t row_behind(self, const Member* members, int32_t n) except -1 nogil
     cdef int32_t join(self, int32_t n) except -1 nogil
     cdef int32_t join_lexers(self, int32_t n) except -1 nogil
     cdef int32_t configuration(self, int32_t n) except -1 nogil
-    cdef int several(self, int32_t configuration, uint8_t byte, State* out) except -1 nogil
+    cdef int several(self, int32_t configuration, uint8_t byte, bint grow, State* out) except -1 nogil
+    # Machines as lexemes.
+    cdef int fold(self, const State* inner, int32_t row, int32_t lexeme, State* out) except -1 nogil
+    cdef Frame* unfold(self, const State* at, State* inner) noexcept nogil
+    cdef int fold_leaf(self, int32_t machine, const Leaf* inner, Leaf* out) noexcept nogil
+    cdef int32_t unfold_leaf(self, const Leaf* at, Leaf* inner) noexcept nogil
+    cdef int step_inner(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil
+    cdef int step_nested(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil
+    cdef int32_t behind_nested(self, const State* at) except -1 nogil
+    cdef int goes_on(self, const State* at) except -1 nogil
+    cdef int32_t keep_nested(self, const State* at) except -1 nogil
+
+    cdef list _nested_ways(self, const State* at)
+    cdef bint _ends(self, const State* at, bytes text) except -1
+    cdef bytes _parted(self, const State* at, ways)

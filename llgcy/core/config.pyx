@@ -1,19 +1,25 @@
 """The grammar machine; see config.pxd for its states."""
 cimport cython
-from libc.stdlib cimport free, qsort
+from libc.stdlib cimport calloc, free, qsort
 from libc.string cimport memcmp, memcpy, memset
 
 from llgcy.core.store cimport hash_bytes
-from llgcy.errors import LimitError
+from llgcy.core.overlap import Overlaps
+from llgcy.errors import GrammarError, LimitError
 
 cdef enum:
+    MAX_MACHINES = 256          # lexemes that are machines
     MAX_MEMBERS = 4096          # of one configuration
+    MAX_STATES = 1024           # looked at for traps
+    MAX_WORK = 1 << 20          # items of rows touched meanwhile
+    MAX_SEARCH = 20_000         # looked at for an ending
 
 
 cdef int by_row(const void* x, const void* y) noexcept nogil:
     cdef const Member* a = <const Member*>x
     cdef const Member* b = <const Member*>y
-    return (a.row > b.row) - (a.row < b.row) or (a.lexer > b.lexer) - (a.lexer < b.lexer)
+    return ((a.row > b.row) - (a.row < b.row) or (a.lexer > b.lexer) - (a.lexer < b.lexer)
+            or (a.nested > b.nested) - (a.nested < b.nested))
 
 
 cdef int by_lexer(const void* x, const void* y) noexcept nogil:
@@ -25,6 +31,45 @@ cdef int by_lexer(const void* x, const void* y) noexcept nogil:
 cdef inline void put(State* out, int32_t mode, int32_t row, int32_t lexer) noexcept nogil:
     memset(out, 0, sizeof(State))
     out.mode, out.row, out.leaf.v = mode, row, lexer
+
+
+@cython.final
+cdef class Chain:
+    """The machines that are lexemes of a grammar."""
+
+    def __cinit__(self, machines):
+        self.machine = machines[0]
+        self.rest = Chain(machines[1:]) if len(machines) > 1 else None
+
+    cdef int step(self, int32_t i, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil:
+        return self.rest.step(i - 1, at, byte, grow, out) if i else self.machine.step(at, byte, grow, out)
+
+    cdef int accepting(self, int32_t i, const State* at) except -1 nogil:
+        return self.rest.accepting(i - 1, at) if i else self.machine.accepting(at)
+
+    cdef int inside(self, int32_t i, const State* at) except -1 nogil:
+        return self.rest.inside(i - 1, at) if i else self.machine.inside(at)
+
+    cdef int leaf_step(self, int32_t i, const Leaf* at, uint8_t byte, Leaf* out) except -1 nogil:
+        return self.rest.leaf_step(i - 1, at, byte, out) if i else self.machine.leaf_step(at, byte, out)
+
+    cdef int mask_key(self, int32_t i, const State* at, State* out) except -1 nogil:
+        return self.rest.mask_key(i - 1, at, out) if i else self.machine.mask_key(at, out)
+
+    cdef int split(self, int32_t i, const State* at, Split* out) except -1 nogil:
+        return self.rest.split(i - 1, at, out) if i else self.machine.split(at, out)
+
+    cdef int telling(self, int32_t i, const State* at, uint64_t* out) except -1 nogil:
+        return self.rest.telling(i - 1, at, out) if i else self.machine.telling(at, out)
+
+    cdef int free_leaf(self, int32_t i, bint counted, Leaf* out) except -1 nogil:
+        return self.rest.free_leaf(i - 1, counted, out) if i else self.machine.free_leaf(counted, out)
+
+    cdef int later(self, int32_t i, const Leaf* at, int32_t n, Leaf* out) except -1 nogil:
+        return self.rest.later(i - 1, at, n, out) if i else self.machine.later(at, n, out)
+
+    cdef int32_t white_room(self, int32_t i, const State* at) noexcept nogil:
+        return self.rest.white_room(i - 1, at) if i else self.machine.white_room(at)
 
 
 @cython.final
@@ -41,6 +86,8 @@ cdef class GrammarMachine(Machine):
 
     Raises
     ------
+    GrammarError
+        Where greedy lexing would lead to places from which no text can end.
     LimitError
         Where the grammar needs more than a documented limit.
 
@@ -60,14 +107,103 @@ cdef class GrammarMachine(Machine):
         self.configurations, self.members = Arena(self.budget, sizeof(Configuration)), Arena(self.budget, sizeof(Member))
         self.nexts, self.index = Arena(self.budget, 256 * sizeof(int32_t)), Index(self.budget)
         self.warnings = []
-        self.separable = tables.lexing == "greedy"
-
+        self.frames, self.nested = Arena(self.budget, sizeof(Frame)), Arena(self.budget, sizeof(State))
+        self.frame_index, self.nested_index = Index(self.budget), Index(self.budget)
         self.nexts.add(1)                                             # record 0: not made
+        self.nested.add(1)                                            # number 0: no nested state
+        self._find_machines()
+        self._look_at_overlaps()
 
     def __dealloc__(self):
+        free(self.place)
+        free(self.starts)
+        free(self.closed)
         free(self.going.data)
         free(self.ends.data)
         free(self.ended.data)
+
+    def _find_machines(self):
+        """Lexemes that are machines."""
+        cdef Machine machine
+        lexemes = self.tables.lexemes
+        self.machines = tuple(x for x in lexemes if isinstance(x, Machine))
+        self.n_machines = len(self.machines)
+        if self.n_machines > MAX_MACHINES:
+            raise LimitError(f"a grammar has at most {MAX_MACHINES} JSON documents as lexemes, not {self.n_machines}")
+        self.place = <int32_t*>calloc(len(lexemes) + 1, sizeof(int32_t))
+        self.starts = <State*>calloc(self.n_machines + 1, sizeof(State))
+        self.closed = <State*>calloc(self.n_machines + 1, sizeof(State))
+        if self.place == NULL or self.starts == NULL or self.closed == NULL:
+            raise MemoryError()
+        n = 0
+        for i, lexeme in enumerate(lexemes):
+            self.place[i] = -1
+            if isinstance(lexeme, Machine):
+                self.place[i], machine = n, lexeme
+                machine.start(&self.starts[n])
+                n += 1
+        if n:
+            self.chain = Chain(self.machines)
+
+    def _look_at_overlaps(self):
+        """Finds out how lexing has to go, and refuses greedy grammars that lead into traps."""
+        cdef GrammarTables tables = self.tables
+        overlaps = Overlaps(tables)
+        self.separable = overlaps.settled and not overlaps.conflicts
+        self.single = self.separable or tables.lexing == "greedy"
+        self.parting = b""
+        if self.separable or tables.lexing == "exact":
+            return
+        stuck = overlaps.stuck()
+        if stuck:
+            raise GrammarError(f"greedy lexing can never leave {tables.names[stuck[0]]}: whatever may follow goes on in it. Exclude "
+                               "from it what it may be followed by, or use exact lexing")
+        self.parting = overlaps.parting()
+        if not self.parting:
+            self._look_for_traps()
+
+    def _look_for_traps(self):
+        """Walks the states of a greedy grammar as far as the fuel goes: is there one from which nothing can end?"""
+        cdef State at, to
+        cdef int byte
+        states, number, parents, back, live = [self.begin()], {}, [None], [[]], []
+        number[states[0]], looked = 0, 0
+        for i, state in enumerate(states):                            # grows while it runs
+            read_state(state, &at)
+            if looked < i or i >= MAX_STATES or self.rows.work + self.rows.merge_work > MAX_WORK:
+                live.append(i)                                        # not looked at: as far as anyone knows it can end
+                continue
+            looked = i + 1
+            if self.accepting(&at):
+                live.append(i)
+            after = {}
+            for byte in range(256):
+                if self.step(&at, byte, True, &to) == ALIVE:
+                    after.setdefault(written(&to), byte)
+            for new, first in after.items():
+                if new not in number:
+                    number[new] = len(states)
+                    states.append(new)
+                    parents.append((i, first))
+                    back.append([])
+                back[number[new]].append(i)
+        can_end = set(live)
+        for k in live:                                                # grows while it runs
+            for i in back[k]:
+                if i not in can_end:
+                    can_end.add(i)
+                    live.append(i)
+        for k in range(looked):
+            if k not in can_end:
+                text = bytearray()
+                while parents[k] is not None:
+                    text.append(parents[k][1])
+                    k = parents[k][0]
+                raise GrammarError(f"greedy lexing leads into a trap: behind {bytes(reversed(text))!r} no text of the grammar can end. "
+                                   "Make lexemes end where what follows begins, or use exact lexing")
+        if looked < len(states):
+            self.warnings.append("greedy lexing may lead where no text can end: some lexemes may end where others go on with the first "
+                                 f"byte of what follows, and {looked:,} states are not all; exact lexing has no such places")
 
     # -- moving ----------------------------------------------------------------------------------------------------------
     cdef int start(self, State* out) except -1 nogil:
@@ -79,23 +215,40 @@ cdef class GrammarMachine(Machine):
         cdef Member[2] both
         if at.mode == WITHIN:
             to = self.lexer.next(lexer, byte)
-            if not lexer & ENDED or (self.separable and to != NOTHING):
+            if to & OPEN and (self.single or not lexer & ENDED):
+                if out != at:
+                    out[0] = at[0]
+                out.leaf.v = to
+                return ALIVE
+            if not lexer & ENDED or (self.single and to != NOTHING):
                 return DEAD if to == NOTHING else self.enter(row, to, out)
             if to != NOTHING:
-                both[0] = Member(row, lexer)
-                both[1] = Member(self.behind(row, lexer), 0)
-                return self.branch(both, 2, byte, out)
+                both[0] = Member(row, lexer, 0)
+                both[1] = Member(self.behind(row, lexer), 0, 0)
+                return self.branch(both, 2, byte, grow, out)
             row = self.behind(row, lexer)
+        elif at.mode >= NESTED:
+            return self.step_nested(at, byte, grow, out)
         elif at.mode == SEVERAL:
-            return self.several(row, byte, out)
-        if at.mode == FRESH:
-            if self.fresh == 0:
-                self.fresh = self.start_state(self.rows.shape(self.rows.row(row).shape), False)
-            lexer = self.fresh
-        else:
-            lexer = self.starting(row)
+            return self.several(row, byte, grow, out)
+        return self.begin_lexeme(row, at.mode == FRESH, byte, grow, out)
+
+    cdef int begin_lexeme(self, int32_t row, bint fresh, uint8_t byte, bint grow, State* out) except -1 nogil:
+        """The first byte of a lexeme. `fresh`: nothing may be skipped yet."""
+        cdef int32_t lexer, to, n_going = 0, n_ends = 0
+        if self.n_machines:
+            if self.start_all(row, fresh, byte, grow, &n_going, &n_ends) == ASK:
+                return ASK
+            return self.settle(n_going, n_ends, out)
+        lexer = self.starting(row) if not fresh else self.fresh_state(row)
         to = NOTHING if lexer == NOTHING else self.lexer.next(lexer, byte)
         return DEAD if to == NOTHING else self.enter(row, to, out)
+
+    cdef int32_t fresh_state(self, int32_t row) except -1 nogil:
+        """Joint state of the lexemes that may come first."""
+        if self.fresh == 0:
+            self.fresh = self.start_state(self.rows.shape(self.rows.row(row).shape), False)
+        return self.fresh
 
     cdef int enter(self, int32_t row, int32_t lexer, State* out) except -1 nogil:
         """The state of one member that has just read a byte: at once behind the lexeme where nothing goes on."""
@@ -117,7 +270,8 @@ cdef class GrammarMachine(Machine):
         cdef int32_t i
         self.lexer.begin()
         for i in range(shape.n_lexemes):
-            self.lexer.add(symbols[i], self.lexer.terms[symbols[i]])
+            if self.place[symbols[i]] < 0:
+                self.lexer.add(symbols[i], self.lexer.terms[symbols[i]])
         if skipping and self.tables.skip >= 0 and (shape.n_places or self.tables.skip_last and shape.accept):
             self.lexer.add(self.tables.skip, self.lexer.terms[self.tables.skip])
         return self.lexer.made()
@@ -134,63 +288,160 @@ cdef class GrammarMachine(Machine):
 
     cdef int32_t past(self, int32_t row, int32_t lexeme) except -1 nogil:
         """The row behind one lexeme that may come in `row`."""
-        if lexeme == self.tables.skip:
-            return row if self.tables.skip_last else self.rows.unaccepting(row)
-        return self.rows.goto(row, lexeme)
+        return row if lexeme == self.tables.skip else self.rows.goto(row, lexeme)
 
     # -- several members -------------------------------------------------------------------------------------------------
-    cdef int branch(self, const Member* members, int32_t n, uint8_t byte, State* out) except -1 nogil:
-        """One byte for each member."""
-        cdef int32_t i, row, lexer, to, alive = 0, n_inside = 0, n_ends = 0, only = 0, only_row = 0
+    # While a byte is read, members are collected in `going` and rows behind lexemes that end in `ends`. Where lexing is exact,
+    # a member means that its lexeme goes on, and the one member without a lexeme stands for all that have ended. In greedy
+    # lexing (here only where machines are lexemes beside others) members may have ended too, while another one goes on.
+    cdef int branch(self, const Member* members, int32_t n, uint8_t byte, bint grow, State* out) except -1 nogil:
+        """One byte for each member, all of them alive side by side."""
+        cdef int32_t i, to, n_going = 0, n_ends = 0
+        cdef int result
+        cdef State next
         for i in range(n):
-            row, lexer = members[i].row, members[i].lexer
-            if lexer == 0:
-                lexer = self.starting(row)
-            to = NOTHING if lexer == NOTHING else self.lexer.next(lexer, byte)
-            if to == NOTHING:
-                continue
-            alive, only, only_row = alive + 1, to, row
-            if to & ENDED:
-                push(&self.ends, &n_ends, self.behind(row, to))
-            if to & OPEN:
-                push_member(&self.going, &n_inside, row, self.lexer.open_part(to))
-        if alive == 0:
-            return DEAD
-        if alive == 1:
-            return self.enter(only_row, only, out)
-        if n_inside > 1:
-            n_inside = self.join(n_inside)
-        row = self.rows.union_of(<int32_t*>self.ends.data, n_ends) if n_ends else 0
-        if n_inside == 0:
-            put(out, BETWEEN, row, 0)
-            return ALIVE
-        only, only_row = (<Member*>self.going.data).lexer, (<Member*>self.going.data).row
-        if n_inside == 1 and row == (self.behind(only_row, only) if only & ENDED else 0):
-            put(out, WITHIN, only_row, only)
+            if members[i].nested:
+                result = self.step_inner(<State*>self.nested.at(members[i].nested), byte, grow, &next)
+                if result == ASK:
+                    return ASK
+                if result == ALIVE:
+                    self.add_nested(&next, &n_going, &n_ends)
+            elif members[i].lexer:
+                to = self.lexer.next(members[i].lexer, byte)
+                if to != NOTHING:
+                    self.add_read(members[i].row, to, &n_going, &n_ends)
+            elif self.start_all(members[i].row, False, byte, grow, &n_going, &n_ends) == ASK:
+                return ASK
+        return self.settle(n_going, n_ends, out)
+
+    cdef int munch(self, const Member* members, int32_t n, uint8_t byte, bint grow, State* out) except -1 nogil:
+        """One byte where lexing is greedy: only where no member goes on, those that have ended are over."""
+        cdef int32_t i, to, row, n_going = 0, n_ends = 0
+        cdef int result
+        cdef State next
+        for i in range(n):
+            if members[i].nested:
+                result = self.step_inner(<State*>self.nested.at(members[i].nested), byte, grow, &next)
+                if result == ASK:
+                    return ASK
+                if result == ALIVE:
+                    self.add_nested(&next, &n_going, &n_ends)
+            elif members[i].lexer:
+                to = self.lexer.next(members[i].lexer, byte)
+                if to != NOTHING:
+                    self.add_read(members[i].row, to, &n_going, &n_ends)
+        if n_going or n_ends:
+            return self.settle(n_going, n_ends, out)
+        row = self.row_behind(members, n)
+        return self.begin_lexeme(row, False, byte, grow, out) if row else DEAD
+
+    cdef int32_t row_behind(self, const Member* members, int32_t n) except -1 nogil:
+        """The row behind all members of a configuration that have ended; 0: none has."""
+        cdef int32_t i, n_ends = 0, row
+        for i in range(n):
+            if members[i].nested:
+                row = self.behind_nested(<State*>self.nested.at(members[i].nested)) if self.single else 0
+            elif members[i].lexer:
+                row = self.behind(members[i].row, members[i].lexer) if self.single and members[i].lexer & ENDED else 0
+            else:
+                row = members[i].row
+            if row:
+                push(&self.ends, &n_ends, row)
+        return self.rows.union_of(<int32_t*>self.ends.data, n_ends) if n_ends else 0
+
+    cdef int start_all(self, int32_t row, bint fresh, uint8_t byte, bint grow, int32_t* n_going, int32_t* n_ends) except -1 nogil:
+        """The first byte of every lexeme that may start in a row. ALIVE, or ASK."""
+        cdef Shape* shape = self.rows.shape(self.rows.row(row).shape)
+        cdef const int32_t* symbols
+        cdef int32_t lexer = self.fresh_state(row) if fresh else self.starting(row), to, i, k
+        cdef int result
+        cdef State next
+        if lexer != NOTHING:
+            to = self.lexer.next(lexer, byte)
+            if to != NOTHING:
+                self.add_read(row, to, n_going, n_ends)
+        if self.n_machines and shape.n_lexemes:
+            symbols = <const int32_t*>self.rows.ints.at(shape.symbols)
+            for i in range(shape.n_lexemes):
+                k = self.place[symbols[i]]
+                if k >= 0:
+                    result = self.chain.step(k, &self.starts[k], byte, grow, &next)
+                    if result == ASK:
+                        return ASK
+                    if result == ALIVE:
+                        self.fold(&next, row, symbols[i], &next)
+                        self.add_nested(&next, n_going, n_ends)
+        return ALIVE
+
+    cdef int add_read(self, int32_t row, int32_t lexer, int32_t* n_going, int32_t* n_ends) except -1 nogil:
+        """Lexemes that began in `row` have read a byte."""
+        if lexer & ENDED and not (self.single and lexer & OPEN):
+            push(&self.ends, n_ends, self.behind(row, lexer))
+        if lexer & OPEN:
+            push_member(&self.going, n_going, row, lexer, 0)
+        return 0
+
+    cdef int add_nested(self, const State* at, int32_t* n_going, int32_t* n_ends) except -1 nogil:
+        """A machine has read a byte."""
+        cdef int32_t row = self.behind_nested(at)
+        cdef bint on = row == 0 or self.goes_on(at)
+        if row and not (self.single and on):
+            push(&self.ends, n_ends, row)
+        if on:
+            push_member(&self.going, n_going, 0, 0, self.keep_nested(at))
+        return 0
+
+    cdef int settle(self, int32_t n_going, int32_t n_ends, State* out) except -1 nogil:
+        """The state of what was collected."""
+        cdef int32_t row = self.rows.union_of(<int32_t*>self.ends.data, n_ends) if n_ends else 0, i, n_nested = 0
+        cdef Member* m = <Member*>self.going.data
+        if n_going == 0:
+            if row:
+                put(out, BETWEEN, row, 0)
+            return ALIVE if row else DEAD
+        if n_going == 1:
+            if m.nested:
+                out[0] = (<State*>self.nested.at(m.nested))[0]
+                if row == (0 if self.single else self.behind_nested(out)):
+                    return ALIVE
+            elif row == (self.behind(m.row, m.lexer) if m.lexer & ENDED and not self.single else 0):
+                put(out, WITHIN, m.row, m.lexer)
+                return ALIVE
+        n_going = self.join(n_going)
+        if n_going == 1 and m.nested == 0 and row == (self.behind(m.row, m.lexer) if m.lexer & ENDED and not self.single else 0):
+            put(out, WITHIN, m.row, m.lexer)
             return ALIVE
         if row:
-            push_member(&self.going, &n_inside, row, 0)
-        if n_inside > MAX_MEMBERS:
+            push_member(&self.going, &n_going, row, 0, 0)
+        if n_going > MAX_MEMBERS:
             with gil:
                 raise LimitError(f"the text can be cut into lexemes in more than {MAX_MEMBERS:,} ways at once; "
                                  "make what follows a lexeme start with a byte that cannot go on in it")
-        put(out, SEVERAL, self.configuration(n_inside), 0)
+        put(out, SEVERAL, self.configuration(n_going), 0)
         return ALIVE
 
     cdef int32_t join(self, int32_t n) except -1 nogil:
-        """Members in one row join their lexer states, those in one lexer state their rows; how many are left."""
+        """Members in one row join their lexer states, those in one lexer state their rows; how many are left. What has ended is
+        counted already where lexing is exact, so only parts that go on are kept."""
         cdef Member* m = <Member*>self.going.data
         cdef int32_t i, k, n_rows
+        if not self.single:
+            for i in range(n):
+                if m[i].lexer:
+                    m[i].lexer = self.lexer.open_part(m[i].lexer)
         n = self.join_lexers(n)
         qsort(m, n, sizeof(Member), by_lexer)
         i = k = 0
         while i < n:
-            n_rows = 0
             m[k] = m[i]
-            while i < n and m[i].lexer == m[k].lexer:
-                push(&self.ended, &n_rows, m[i].row)
+            if m[k].nested:
                 i += 1
-            m[k].row = self.rows.union_of(<int32_t*>self.ended.data, n_rows)
+            else:
+                n_rows = 0
+                while i < n and m[i].nested == 0 and m[i].lexer == m[k].lexer:
+                    push(&self.ended, &n_rows, m[i].row)
+                    i += 1
+                m[k].row = self.rows.union_of(<int32_t*>self.ended.data, n_rows)
             k += 1
         return self.join_lexers(k) if k < n else k
 
@@ -202,7 +453,10 @@ cdef class GrammarMachine(Machine):
             first = i
             m[k] = m[i]
             i += 1
-            if i < n and m[i].row == m[k].row:
+            if m[first].nested:
+                while i < n and m[i].nested == m[first].nested:
+                    i += 1
+            elif i < n and m[i].row == m[first].row:
                 self.lexer.begin()
                 self.lexer.add_all(m[first].lexer)
                 while i < n and m[i].row == m[first].row:
@@ -236,21 +490,25 @@ cdef class GrammarMachine(Machine):
         self.index.add(hash, at)
         return at
 
-    cdef int several(self, int32_t configuration, uint8_t byte, State* out) except -1 nogil:
-        """One byte for a configuration; the outcome is remembered."""
+    cdef int several(self, int32_t configuration, uint8_t byte, bint grow, State* out) except -1 nogil:
+        """One byte for a configuration; the outcome is remembered where it can be."""
         cdef Configuration* c = <Configuration*>self.configurations.at(configuration)
         cdef int32_t n = 0, to
-        cdef const Member* m
+        cdef const Member* m = <const Member*>self.members.at(c.members)
+        if self.single:
+            return self.munch(m, c.n_members, byte, grow, out)
+        if self.n_machines:                                           # what they answer depends on `grow`
+            return self.branch(m, c.n_members, byte, grow, out)
         if c.nexts == 0:
             c.nexts = self.nexts.add(1)
         to = (<int32_t*>self.nexts.at(c.nexts))[byte]
         if to == 0:
-            if self.branch(<const Member*>self.members.at(c.members), c.n_members, byte, out) == DEAD:
+            if self.branch(m, c.n_members, byte, grow, out) == DEAD:
                 to = 1
             elif out.mode == SEVERAL:
                 to = out.row + 2
             else:
-                push_member(&self.going, &n, out.row, out.leaf.v)
+                push_member(&self.going, &n, out.row, out.leaf.v, 0)
                 to = self.configuration(1) + 2
             (<int32_t*>self.nexts.at(c.nexts))[byte] = to
         if to == 1:
@@ -263,28 +521,148 @@ cdef class GrammarMachine(Machine):
             put(out, WITHIN if m.lexer else BETWEEN, m.row, m.lexer)
         return ALIVE
 
+    # -- machines as lexemes ---------------------------------------------------------------------------------------------
+    cdef int fold(self, const State* inner, int32_t row, int32_t lexeme, State* out) except -1 nogil:
+        """The state of a machine that is lexeme `lexeme`, begun in `row`. Of the leaf, `lang` also tells the machine."""
+        cdef Frame frame = Frame(row, lexeme, inner.row)
+        cdef uint64_t hash = hash_bytes(&frame, sizeof(Frame))
+        cdef Probe probe
+        cdef int32_t at
+        self.frame_index.begin(hash, &probe)
+        while True:
+            at = self.frame_index.next(&probe)
+            if at < 0:
+                at = self.frames.add(1)
+                (<Frame*>self.frames.at(at))[0] = frame
+                self.frame_index.add(hash, at)
+                break
+            if memcmp(self.frames.at(at), &frame, sizeof(Frame)) == 0:
+                break
+        if out != inner:
+            out[0] = inner[0]
+        out.mode, out.row = NESTED + inner.mode, at
+        self.fold_leaf(self.place[lexeme], &inner.leaf, &out.leaf)
+        return 0
+
+    cdef Frame* unfold(self, const State* at, State* inner) noexcept nogil:
+        """The machine's own state."""
+        cdef Frame* frame = <Frame*>self.frames.at(at.row)
+        inner[0] = at[0]
+        inner.mode, inner.row = at.mode - NESTED, frame.inner
+        self.unfold_leaf(&at.leaf, &inner.leaf)
+        return frame
+
+    cdef int fold_leaf(self, int32_t machine, const Leaf* inner, Leaf* out) noexcept nogil:
+        if out != inner:
+            out[0] = inner[0]
+        out.lang = 1 + inner.lang * self.n_machines + machine         # 0: the lexer's
+        return 0
+
+    cdef int32_t unfold_leaf(self, const Leaf* at, Leaf* inner) noexcept nogil:
+        """The machine's own leaf; the number of the machine."""
+        cdef int32_t machine = (at.lang - 1) % self.n_machines
+        inner[0] = at[0]
+        inner.lang = (at.lang - 1) // self.n_machines
+        return machine
+
+    cdef int step_inner(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil:
+        """One byte inside a machine: DEAD, ALIVE or ASK."""
+        cdef State inner
+        cdef Frame* frame = self.unfold(at, &inner)
+        cdef int result = self.chain.step(self.place[frame.lexeme], &inner, byte, grow, &inner)
+        if result == ALIVE:
+            self.fold(&inner, frame.row, frame.lexeme, out)
+        return result
+
+    cdef int step_nested(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil:
+        """One byte where a machine is the only member."""
+        cdef int32_t row = self.behind_nested(at)
+        cdef int result
+        cdef State next
+        cdef Member[2] both
+        if row and not self.single:
+            both[0], both[1] = Member(0, 0, self.keep_nested(at)), Member(row, 0, 0)
+            return self.branch(both, 2, byte, grow, out)
+        result = self.step_inner(at, byte, grow, &next)
+        if result == DEAD and row:
+            return self.begin_lexeme(row, False, byte, grow, out)
+        if result == ALIVE:
+            row = self.behind_nested(&next)
+            if row and not self.goes_on(&next):
+                put(out, BETWEEN, row, 0)
+            else:
+                out[0] = next
+        return result
+
+    cdef int32_t behind_nested(self, const State* at) except -1 nogil:
+        """The row behind a machine that may end here; 0 where it may not."""
+        cdef State inner
+        cdef Frame* frame = self.unfold(at, &inner)
+        return self.rows.goto(frame.row, frame.lexeme) if self.chain.accepting(self.place[frame.lexeme], &inner) else 0
+
+    cdef int goes_on(self, const State* at) except -1 nogil:
+        """Does any byte go on in a machine that may end here?"""
+        cdef State inner, next
+        cdef int32_t k = self.place[self.unfold(at, &inner).lexeme], i
+        if memcmp(&inner, &self.closed[k], sizeof(State)) == 0:
+            return 0
+        for i in range(256):
+            if self.chain.step(k, &inner, (i + 0x30) & 0xFF, False, &next) != DEAD:     # digits first: numbers go on
+                return 1
+        self.closed[k] = inner
+        return 0
+
+    cdef int32_t keep_nested(self, const State* at) except -1 nogil:
+        """Number of a nested state."""
+        cdef uint64_t hash = hash_bytes(at, sizeof(State))
+        cdef Probe probe
+        cdef int32_t number
+        self.nested_index.begin(hash, &probe)
+        while True:
+            number = self.nested_index.next(&probe)
+            if number < 0:
+                break
+            if memcmp(self.nested.at(number), at, sizeof(State)) == 0:
+                return number
+        number = self.nested.add(1)
+        (<State*>self.nested.at(number))[0] = at[0]
+        self.nested_index.add(hash, number)
+        return number
+
     # -- asked by masks ----------------------------------------------------------------------------------------------------
     cdef int accepting(self, const State* at) except -1 nogil:
         cdef const Configuration* c
-        cdef const Member* m
-        cdef int32_t i
+        cdef int32_t row
         if at.mode == WITHIN:
-            return at.leaf.v & ENDED and self.rows.row(self.behind(at.row, at.leaf.v)).accept
-        if at.mode != SEVERAL:
-            return self.rows.row(at.row).accept
-        c = <const Configuration*>self.configurations.at(at.row)
-        m = <const Member*>self.members.at(c.members)
-        for i in range(c.n_members):
-            if m[i].lexer == 0 and self.rows.row(m[i].row).accept:
-                return 1
-        return 0
+            row = self.behind(at.row, at.leaf.v) if at.leaf.v & ENDED else 0
+        elif at.mode >= NESTED:
+            row = self.behind_nested(at)
+        elif at.mode == SEVERAL:
+            c = <const Configuration*>self.configurations.at(at.row)
+            row = self.row_behind(<const Member*>self.members.at(c.members), c.n_members)
+        else:
+            row = at.row
+        return row and self.rows.row(row).accept
 
     cdef int inside(self, const State* at) except -1 nogil:
+        cdef State inner
+        cdef Frame* frame
+        if at.mode >= NESTED:
+            frame = self.unfold(at, &inner)
+            return self.chain.inside(self.place[frame.lexeme], &inner)
         return at.mode == WITHIN
 
     cdef int leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) except -1 nogil:
-        cdef int32_t to = self.lexer.next(at.v, byte)
-        if at.v & ENDED and (to == NOTHING or not self.separable):
+        cdef int32_t to, machine
+        cdef Leaf inner
+        if at.lang:
+            machine = self.unfold_leaf(at, &inner)
+            to = self.chain.leaf_step(machine, &inner, byte, out)
+            if to == ALIVE:
+                self.fold_leaf(machine, out, out)
+            return to
+        to = self.lexer.next(at.v, byte)
+        if at.v & ENDED and (to == NOTHING or not self.single):
             return CROSS
         if to == NOTHING:
             return DEAD
@@ -293,21 +671,65 @@ cdef class GrammarMachine(Machine):
         return ALIVE
 
     cdef int mask_key(self, const State* at, State* out) except -1 nogil:
+        cdef State inner
+        cdef Frame* frame
         cdef const Configuration* c
         cdef const Member* m
         cdef int32_t i, n = 0
-        out[0] = at[0]
-        if self.tables.n_counts == 0:
-            return 0
-        if at.mode != SEVERAL:
+        if out != at:
+            out[0] = at[0]
+        if at.mode >= NESTED:
+            frame = self.unfold(at, &inner)
+            self.chain.mask_key(self.place[frame.lexeme], &inner, &inner)
+            self.fold(&inner, self.rows.view_of(frame.row), frame.lexeme, out)
+        elif at.mode != SEVERAL:
             out.row = self.rows.view_of(at.row)
-            return 0
-        c = <const Configuration*>self.configurations.at(at.row)
-        m = <const Member*>self.members.at(c.members)
-        for i in range(c.n_members):
-            push_member(&self.going, &n, self.rows.view_of(m[i].row), m[i].lexer)
-        out.row = self.configuration(n)
+        elif self.tables.n_counts:
+            c = <const Configuration*>self.configurations.at(at.row)
+            m = <const Member*>self.members.at(c.members)
+            for i in range(c.n_members):
+                push_member(&self.going, &n, self.rows.view_of(m[i].row) if m[i].row else 0, m[i].lexer, m[i].nested)
+            out.row = self.configuration(n)
         return 0
+
+    cdef int split(self, const State* at, Split* out) except -1 nogil:
+        cdef State inner
+        cdef Frame* frame
+        if at.mode < NESTED:
+            return Machine.split(self, at, out)
+        frame = self.unfold(at, &inner)
+        if not self.chain.split(self.place[frame.lexeme], &inner, out):
+            return 0
+        self.fold_leaf(self.place[frame.lexeme], &out.plain, &out.plain)
+        return 1
+
+    cdef int telling(self, const State* at, uint64_t* out) except -1 nogil:
+        cdef State inner
+        cdef Frame* frame = self.unfold(at, &inner)                   # only machines have states that are apart
+        return self.chain.telling(self.place[frame.lexeme], &inner, out)
+
+    cdef int free_leaf(self, bint counted, Leaf* out) except -1 nogil:
+        cdef int32_t i
+        for i in range(self.n_machines):
+            if self.chain.free_leaf(i, counted, out):
+                self.fold_leaf(i, out, out)
+                return 1
+        return 0
+
+    cdef int later(self, const Leaf* at, int32_t n, Leaf* out) except -1 nogil:
+        cdef Leaf inner
+        cdef int32_t machine = self.unfold_leaf(at, &inner)           # only machines have free leaves
+        self.chain.later(machine, &inner, n, out)
+        self.fold_leaf(machine, out, out)
+        return 0
+
+    cdef int32_t white_room(self, const State* at) noexcept nogil:
+        cdef State inner
+        cdef Frame* frame
+        if at.mode < NESTED:
+            return -1
+        frame = self.unfold(at, &inner)
+        return self.chain.white_room(self.place[frame.lexeme], &inner)
 
     # -- endings -----------------------------------------------------------------------------------------------------------
     def completion(self, bytes state not None):
@@ -331,32 +753,83 @@ cdef class GrammarMachine(Machine):
         cdef State at
         cdef const Configuration* c
         read_state(state, &at)
-        best = None
+        ways = []
         if at.mode == SEVERAL:
             c = <const Configuration*>self.configurations.at(at.row)
             for i in range(c.n_members):
                 m = (<const Member*>self.members.at(c.members))[i]
-                best = self._shorter(best, m.row, m.lexer)
+                ways += self._nested_ways(<State*>self.nested.at(m.nested)) if m.nested else self._ways(m.row, m.lexer)
+        elif at.mode >= NESTED:
+            ways = self._nested_ways(&at)
         else:
-            best = self._shorter(best, at.row, at.leaf.v)
-        return best[1] + self.rows.ending(best[2])
+            ways = self._ways(at.row, at.leaf.v)
+        ways.sort()
+        out = ways[0][1] + self.rows.ending(ways[0][2])
+        if self.separable or not self.single or self._ends(&at, out):
+            return out
+        return self._parted(&at, ways) or self._searched(state)
 
-    def _shorter(self, best, int32_t row, int32_t lexer):
-        """The better of `best` and the shortest way on from a member; a way: (length in all, text of the lexeme, row behind)."""
+    def _ways(self, int32_t row, int32_t lexer):
+        """Ways on from a member: [(length of the whole ending, rest of the lexeme, row behind it)]."""
         cdef int32_t behind
-        cdef int64_t cost
         if lexer == 0:
-            ways = [(b"", row)]
-        else:
-            ways = []
-            for lexeme, leaf in self.lexer.leaves(lexer):
-                behind = self.past(row, lexeme)
-                ways.append((bytes(self.tables.regexes.shortest(leaf)), behind))
-        for text, behind in ways:
-            cost = self.rows.row(behind).cost + len(text)
-            if best is None or (cost, text) < best[:2]:
-                best = cost, text, behind
-        return best
+            return [(self.rows.row(row).cost, b"", row)]
+        out = []
+        for lexeme, leaf in self.lexer.leaves(lexer):
+            behind = self.past(row, lexeme)
+            text = bytes(self.tables.regexes.shortest(leaf))
+            out.append((self.rows.row(behind).cost + len(text), text, behind))
+        return out
+
+    cdef list _nested_ways(self, const State* at):
+        cdef State inner
+        cdef Frame* frame = self.unfold(at, &inner)
+        cdef Machine machine = self.machines[self.place[frame.lexeme]]
+        cdef int32_t behind = self.rows.goto(frame.row, frame.lexeme)
+        text = machine.completion(written(&inner))
+        return [(self.rows.row(behind).cost + len(text), text, behind)]
+
+    cdef bint _ends(self, const State* at, bytes text) except -1:
+        """Does the text lead to an end?"""
+        cdef State to = at[0]
+        cdef uint8_t byte
+        for byte in text:
+            if self.step(&to, byte, True, &to) != ALIVE:
+                return False
+        return self.accepting(&to)
+
+    cdef bytes _parted(self, const State* at, ways):
+        """An ending with the parting text between lexemes; empty where there is none."""
+        shortest = self.tables.shortest
+        if self.parting:
+            for _, text, behind in ways:
+                text = self.parting.join([text, *(shortest[x] for x in self.rows.ending_lexemes(behind))])
+                if self._ends(at, text):
+                    return text
+        return b""
+
+    def _searched(self, state):
+        """A shortest ending, found by breadth first search."""
+        cdef State at, to
+        cdef int byte
+        todo, seen = [(state, None, 0)], {state}
+        for i, (state, _, _) in enumerate(todo):                      # grows while it runs
+            read_state(state, &at)
+            if self.accepting(&at):
+                text = bytearray()
+                while todo[i][1] is not None:
+                    text.append(todo[i][2])
+                    i = todo[i][1]
+                return bytes(reversed(text))
+            for byte in range(256):
+                if self.step(&at, byte, True, &to) == ALIVE:
+                    new = written(&to)
+                    if new not in seen:
+                        seen.add(new)
+                        todo.append((new, i, byte))
+            if len(todo) > MAX_SEARCH:
+                break
+        raise LimitError(f"no ending was found among {MAX_SEARCH:,} states; exact lexing always has one")
 
     # -- for Python --------------------------------------------------------------------------------------------------------
     def begin(self):
@@ -410,7 +883,8 @@ cdef bytes written(const State* at):
     return (<const char*>at)[:sizeof(State)]
 
 
-cdef int push_member(Buffer* b, int32_t* n, int32_t row, int32_t lexer) except -1 nogil:
-    (<Member*>room(b, (n[0] + 1) * sizeof(Member)))[n[0]] = Member(row, lexer)
+cdef int push_member(Buffer* b, int32_t* n, int32_t row, int32_t lexer, int32_t nested) except -1 nogil:
+    (<Member*>room(b, (n[0] + 1) * sizeof(Member)))[n[0]] = Member(row, lexer, nested)
     n[0] += 1
     return 0
+

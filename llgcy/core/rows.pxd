@@ -34,7 +34,6 @@ cdef struct Row:
     int32_t component       # first row of its component
     int32_t together        # rows in its component
     int32_t view            # row that stands for it where only `horizon` lexemes matter; NO_ROW: not made yet
-    int32_t finished        # the same row without its accept flag; NO_ROW: not made yet
     int32_t parts           # handle in ints: older rows that it contains as a whole
     int32_t n_parts
     uint8_t accept          # the text may end here
@@ -161,8 +160,6 @@ cdef class Rows:
     cdef int32_t goto(self, int32_t row, int32_t symbol) except -1 nogil
     # All of `n` rows at once; `rows` is sorted by it. n >= 1, none of them NO_ROW.
     cdef int32_t union_of(self, int32_t* rows, int32_t n) except -1 nogil
-    # The same row without its accept flag; NO_ROW where nothing is left.
-    cdef int32_t unaccepting(self, int32_t row) except -1 nogil
     # The row that stands for `row` where only the next `horizon` lexemes matter.
     cdef int32_t view_of(self, int32_t row) except -1 nogil
 

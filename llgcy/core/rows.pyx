@@ -485,16 +485,6 @@ cdef class Rows:
             memcpy(self.ints.at(at), data, n * sizeof(int32_t))
         return at
 
-    cdef int32_t unaccepting(self, int32_t row) except -1 nogil:
-        cdef Row* r = self.row(row)
-        if not r.accept:
-            return row
-        if r.length == 0:
-            return NO_ROW
-        if r.finished == NO_ROW:
-            r.finished = self._row(<const Item*>self.items.at(r.first), r.length, False, NULL, 0)
-        return r.finished
-
     # -- shapes ----------------------------------------------------------------------------------------------------------
     cdef int32_t _shape(self, const Item* items, int32_t n, bint accept) except -1 nogil:
         """The shape of a row with these sorted items."""
@@ -1284,8 +1274,8 @@ cdef class Rows:
             out.append((it.place, it.ret, it.low, it.high))
         return bool(r.accept), out
 
-    def ending(self, int32_t row):
-        """A shortest text from `row` to the end, lexemes at their shortest.
+    def ending_lexemes(self, int32_t row):
+        """The lexemes of a shortest text from `row` to the end, each of them at its shortest.
 
         Raises
         ------
@@ -1295,17 +1285,22 @@ cdef class Rows:
         cdef Row* r = self._checked(row)
         cdef const Item* it = NULL
         cdef int32_t k
-        out = bytearray()
+        out = []
+        if r.cost > MAX_TEXT:
+            raise LimitError(f"the shortest ending has {r.cost:,} bytes, more than {MAX_TEXT:,}")
         while not r.accept:
             for k in range(r.length):
                 it = <const Item*>self.items.at(r.first) + k
                 if longer(self._rest(it), self.row(it.ret).cost) == r.cost_on:
                     break
             out += self.tables.spell(it.place, self._copies(it))
-            if len(out) > MAX_TEXT:
-                raise LimitError(f"the shortest ending has more than {MAX_TEXT:,} bytes")
             r = self.row(it.ret)
-        return bytes(out)
+        return out
+
+    def ending(self, int32_t row):
+        """A shortest text from `row` to the end, as :meth:`ending_lexemes`."""
+        shortest = self.tables.shortest
+        return b"".join([shortest[x] for x in self.ending_lexemes(row)])
 
     def stats(self):
         """Counters: dict of str to int."""

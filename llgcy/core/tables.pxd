@@ -43,9 +43,9 @@ cdef class GrammarTables:
     cdef readonly int32_t n_symbols     # all symbols, the start rule's own left side included
     cdef readonly int32_t n_places
     cdef readonly int32_t n_counts
-    cdef readonly int32_t skip          # lexeme that may stand between lexemes, -1: none
+    cdef readonly int32_t skip          # lexeme that may stand where another one may follow, -1: none
     cdef readonly bint skip_first       # ... before the first lexeme
-    cdef readonly bint skip_last        # ... after the last one
+    cdef readonly bint skip_last        # ... where no lexeme may follow
     cdef readonly bint empty            # the empty text is in the language
     cdef readonly str lexing            # "greedy" or "exact"
     cdef readonly object regexes        # Regexes("bytes"), which holds the terms of the lexemes; None where there are none
@@ -64,7 +64,7 @@ cdef class GrammarTables:
     cdef dict _how                      # symbol -> body of a shortest text
     cdef dict _lengths_on               # symbol -> bytes of a shortest text that is not empty
     cdef dict _how_on                   # symbol that may be empty -> (body, index of what is not empty in it)
-    cdef bytes spell(self, int32_t place, int32_t copies)   # the text that `rest` is about; of a counted place `copies` times
+    cdef list spell(self, int32_t place, int32_t copies)    # lexemes of the text that `rest` is about; of a counted place `copies` times
 
 # The guard of a counted symbol of which `k` copies have been read.
 cdef inline int32_t guard_of(const Count* c, int32_t k) noexcept nogil:

@@ -32,9 +32,10 @@ cdef class GrammarTables:
     regexes : Regexes, optional
         The store over bytes that the terms belong to.
     skip : int
-        Lexeme that may stand between any two lexemes, any number of times, and occurs in no rule. -1: none.
+        Lexeme that may stand wherever a lexeme may follow, but not before the first one, any number of times. It occurs in no
+        rule. -1: none.
     skip_first, skip_last : bool
-        May it stand before the first lexeme, and after the last?
+        May it stand before the first lexeme, and where no lexeme may follow?
     lexing : str
         ``"greedy"``: a lexeme ends where no allowed lexeme goes on. ``"exact"``: every way to cut the text counts.
     names : sequence of str, optional
@@ -299,7 +300,7 @@ cdef class GrammarTables:
         return out
 
     # -- shortest texts -----------------------------------------------------------------------------------------------
-    cdef bytes spell(self, int32_t place, int32_t copies):
+    cdef list spell(self, int32_t place, int32_t copies):
         cdef int32_t at
         if self.places[place].count >= 0:
             return self._spelled([(self.places[place].symbol, copies - 1, False), (self.places[place].symbol, 1, True)])
@@ -313,19 +314,20 @@ cdef class GrammarTables:
         return self._spelled([(x, 1, i == on) for i, x in reversed(list(enumerate(body)))])
 
     def _spelled(self, todo):
-        """Shortest text of [(symbol, copies, not empty?)], the last first; `todo` is used up."""
-        out = bytearray()
+        """Lexemes of the shortest text of [(symbol, copies, not empty?)], the last first; `todo` is used up."""
+        out, spelled = [], 0
         while todo:
             symbol, copies, on = todo.pop()
             length = (self._lengths_on if on else self._lengths)[symbol] * copies
             if length == 0:
                 continue
-            if len(out) + length > MAX_TEXT:
+            if spelled + length > MAX_TEXT:
                 raise LimitError(f"the shortest ending has more than {MAX_TEXT:,} bytes")
             if copies > 1:
                 todo.append((symbol, copies - 1, on))
             if symbol < self.n_lexemes:
-                out += self.shortest[symbol]
+                out.append(symbol)
+                spelled += len(self.shortest[symbol])
             elif on and symbol in self._how_on:
                 body, i = self._how_on[symbol]
                 if body[0] == "count":
@@ -335,7 +337,7 @@ cdef class GrammarTables:
             else:
                 body = self._how[symbol]
                 todo += [(body[1], body[2], False)] if body[0] == "count" else [(x, 1, False) for x in reversed(body)]
-        return bytes(out)
+        return out
 
     def text(self, int32_t symbol):
         """A shortest text that `symbol` derives.
@@ -354,7 +356,7 @@ cdef class GrammarTables:
         LimitError
             Where it is longer than 16 MiB.
         """
-        return self._spelled([(symbol, 1, False)])
+        return b"".join(self.shortest[x] for x in self._spelled([(symbol, 1, False)]))
 
 
 def _symbols(body):
