@@ -261,6 +261,8 @@ def test_representatives_have_the_same_future(seed):
         if code != ALIVE:
             continue
         horizon = rng.choice([0, 1, 2, 4])
+        if rng.random() < 0.8:
+            strings.split_at(case.run(b"")[1], used)        # makes known what representatives depend on
         other, matters = strings.mask_leaf_at(leaf, used, horizon)
         assert strings.mask_leaf_at(other, used, horizon) == (other, matters)
         for _ in range(12):
@@ -277,6 +279,29 @@ def test_representatives_have_the_same_future(seed):
                 chars += a[20:24] == bytes(4)
             if not matters:
                 assert strings.mask_leaf_at(leaf, 0, horizon)[0] == other
+
+
+def test_bounds_that_are_far_away_do_not_show():
+    strings, regexes = make()
+    pattern = regexes.repeat(regexes.either([literal(regexes, "abc"), literal(regexes, "b")]), 0, None)
+    view = matching(strings, pattern, 0, 30)            # at most two characters from an end
+    strings.split_at(strings.begin(view))
+    for k in range(31):
+        leaf = strings.feed(strings.begin(view), (b"b" * (k % 3) + b"abc" * 10)[:k])
+        for horizon in range(8):
+            other, matters = strings.mask_leaf_at(leaf, 0, horizon)
+            assert not matters
+            if k + horizon + 2 <= 30:
+                assert other[16:20] == bytes(4)
+            for text in ["".join(w) for w in itertools.product("abc", repeat=min(horizon, 4))] + [("bbb" + "abc" * 3)[12 - horizon:]]:
+                ends = [strings.feed(x, text.encode()) for x in (leaf, other)]
+                assert (ends[0] is None) == (ends[1] is None), (k, horizon, text)
+                if ends[0]:
+                    assert strings.outcome_at(ends[0]) == strings.outcome_at(ends[1])
+    short = strings.view(strings.language((), (), [(5, 40, {0: 1})]))
+    places = [strings.feed(strings.begin(short), b"x" * k) for k in range(41)]
+    kinds = {h: len({strings.mask_leaf_at(leaf, 0, h)[0] for leaf in places}) for h in (0, 2, 10)}
+    assert kinds[0] < kinds[2] < kinds[10] < 41 and kinds[2] < 12
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -469,6 +494,43 @@ def test_a_name_is_no_other_text_even_where_it_may_not_come():
     assert [strings.outcome_at(strings.begin(view))] == [2]
     assert alive(strings, view, [b"a", b"b", b"c", b"\\u0061"]) == [False, False, True, False]
     assert alive(strings, strings.view(language), [b"a", b"b", b"c"]) == [True, False, True]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_names_run_out(seed):
+    """One store, one key after the other, until nothing is left; several orders, and old sets stay what they are."""
+    rng = random.Random(f"run out {seed}")
+    strings, regexes = make()
+    pool = words_over("abé", 3)
+    words, longer = rng.sample(pool, 25), rng.sample(words_over("ab", 5), 10)
+    names = {name: rng.choice([0, 3]) for name in rng.sample(pool, 5)}
+    windows = [(0, 2, {1: 1, 3: 2}), (3, None, {1: 1, 2: 2, 3: 2})]
+    view = strings.view(strings.language(list(names.items()), [regexes.words(words), regexes.words(longer)], windows))
+
+    def expected(text):
+        if text in names:
+            return names[text]
+        bits = (text in words) + 2 * (text in longer)
+        return windows[len(text) >= 3][2].get(bits, 0)
+
+    texts = [w for w in {*words, *longer, *names} if expected(w)]
+    for _ in range(3):
+        used, left = 0, [w for w in texts if w not in names]
+        history = []
+        rng.shuffle(left)
+        while left:
+            history.append((used, list(left)))
+            leaf = strings.feed(strings.begin(view, used), word_data(left.pop()), used, True)
+            used = strings.use_at(used, leaf)
+        history.append((used, []))
+        for used, left in history + rng.sample(history, len(history)):
+            alive_words = left + [name for name in names if names[name]]
+            assert (strings.begin(view, used) is not None) == bool(alive_words)
+            if alive_words:
+                for text in rng.sample(pool, 8) + rng.sample(longer, 2):
+                    leaf = strings.feed(strings.begin(view, used), word_data(text), used)
+                    assert (leaf is not None) == any(w.startswith(text) for w in alive_words), text
+                    assert bool(leaf and strings.outcome_at(leaf, used)) == (text in alive_words)
 
 
 def test_plenty_of_other_texts():
