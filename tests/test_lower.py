@@ -170,12 +170,6 @@ def test_json_is_a_lexeme_of_its_own():
         assert documents == ['{"type": "null"}', "true"] and len(low.lexemes) == 4 and len(low.rules) == 3
 
 
-def test_json_within_a_grammar_is_refused_until_the_lexer_reads_it():
-    with pytest.raises(UnsupportedKeywordError, match="%json as a part of a grammar") as caught:
-        lowered('start: "a"\n | "b" %json {}').tables(Regexes("bytes"), lambda node: None)
-    assert (caught.value.line, caught.value.column) == (2, 8)
-
-
 def test_a_grammar_that_is_one_document():
     assert read('start: a\na: (b)\nb: %json {"x": 1}\n%ignore " "').document.schema == '{"x": 1}'
     for text in 'start: "a"', "start: %json {} | %json {}", "start: start", "start: a\na: b\nb: a", 'start: %json {} "a"', 'start: A\nA: "a"':

@@ -64,15 +64,7 @@ class Lowered(NamedTuple):
         ------
         UnsatisfiableError
             No text can be derived from the start rule.
-        UnsupportedKeywordError
-            A document is a part of the grammar: the lexer cannot read machines yet. (One that is all of the grammar:
-            see `ir.Grammar.document`.)
         """
-        for lexeme in self.lexemes:
-            if lexeme.json is not None:
-                line, column = lexeme.json.at or (None, None)
-                raise UnsupportedKeywordError("%json as a part of a grammar is not supported yet, only as the whole of it "
-                                              "(start: %json ...)", line=line, column=column)
         lexemes = [lexeme.language if lexeme.json is None else machine(lexeme.json) for lexeme in self.lexemes]
         options = self.grammar.options
         try:
