@@ -50,7 +50,7 @@ class Frame:
     """An open container: alternatives (ids) with the alternatives of the value around that each continues."""
 
     def __init__(self, kind, alternatives):
-        self.kind, self.used, self.first, self.after = kind, set(), True, None
+        self.kind, self.used, self.first, self.after, self.read = kind, set(), True, None, 0
         self.set(alternatives)
 
     def set(self, alternatives):
@@ -71,7 +71,7 @@ class Walk:
         other.pending, other.alive, other.done = self.pending, self.alive, self.done
         for f in self.frames:
             g = Frame(f.kind, dict(zip(f.ids, f.links)))
-            g.used, g.first, g.after = set(f.used), f.first, f.after
+            g.used, g.first, g.after, g.read = set(f.used), f.first, f.after, f.read
             other.frames.append(g)
         return other
 
@@ -95,10 +95,16 @@ class Walk:
             if frame.kind != "[":
                 self.alive = False
                 return False
-            items = self.a.array_shape(frame.ids).items
-            if not items:
+            shape = self.a.array_shape(frame.ids)
+            if not shape.items:
                 self.alive = False
                 return False
+            items = shape.items
+            if frame.read < shape.run:      # an item of the run: the array stays what it is
+                items = [(value, [(frame.ids[i], i) for _, i in after]) for value, after in items]
+                frame.read += 1
+            else:
+                frame.read = 0
             self.expect(frame, items)
         return self.value(event)
 
@@ -187,7 +193,7 @@ class Walk:
                 if frame.kind == "{":
                     piece = self.a.object_ending(frame.ids[0], frozenset(frame.used), frame.first).decode()
                 else:
-                    piece = self.a.array_ending(frame.ids[0], frame.first).decode()
+                    piece = self.a.array_ending(frame.ids[0], frame.first, frame.read).decode()
                 text += piece
                 assert piece[0] == "," or piece[0] == ("}" if frame.kind == "{" else "]") or frame.first
                 more = list(events(parse(frame.kind + piece.removeprefix(","))))[1:]

@@ -34,6 +34,10 @@ SCHEMAS = {
     "numbers": {"type": "array", "items": {"type": "number", "minimum": -1.5, "exclusiveMaximum": 20, "multipleOf": 0.5}},
     "tuple": {"prefixItems": [{"const": 1}, {"type": "string"}], "items": False, "minItems": 1},
     "long strings": {"type": "array", "items": {"type": "string", "minLength": 3, "maxLength": 5}},
+    "bounds on items": {"type": "array", "items": {"enum": [1, 2]}, "minItems": 2, "maxItems": 5},
+    "bounds on tuples": {"prefixItems": [{"type": "integer"}, {"type": "null"}], "items": {"type": "array", "maxItems": 2}, "minItems": 4, "maxItems": 6},
+    "unions of bounds": {"anyOf": [{"type": "array", "maxItems": 3, "items": {"type": "integer"}},
+                                   {"type": "array", "minItems": 2, "maxItems": 7, "items": {"type": ["integer", "null"]}}]},
     "a pattern": {"type": "string", "pattern": "^[a-z]{2,4}(-[0-9]+)?$"},
     "nested": {"type": "array", "items": {"type": "array", "items": {"type": "array", "maxItems": 2}, "minItems": 1}},
     "constants": {"enum": [1, "a", None, [1, {"x": "y"}], {"b": 1, "a": [True]}, 1.5, "a\nb"]},
@@ -216,8 +220,10 @@ def test_nesting_is_limited():
     assert m.completion() == b"]" * 2000
 
 
-def test_an_array_of_many_items_makes_few_rows():
-    compiled = llgcy.compile(llgcy.Grammar.from_json_schema({"type": "array", "items": PERSON, "$defs": PERSON["$defs"]}), llgcy.Tokenizer.single_byte())
+@pytest.mark.parametrize("bounds", [{}, {"maxItems": 10**9}, {"minItems": 10**6, "maxItems": 10**7}])
+def test_an_array_of_many_items_makes_few_rows(bounds):
+    schema = {"type": "array", "items": PERSON, "$defs": PERSON["$defs"], **bounds}
+    compiled = llgcy.compile(llgcy.Grammar.from_json_schema(schema), llgcy.Tokenizer.single_byte())
     m, item = compiled.matcher(), b'{"name":"x","age":1,"home":{"street":"s"}}'
     m.accept_bytes(b"[" + item)
     m.accept_bytes(b"," + item)

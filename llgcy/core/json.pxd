@@ -41,8 +41,9 @@ cdef enum Event:        # what a move reads
     OPEN_OBJECT = 5
     OPEN_ARRAY = 6
     NAME = 7            # a key; argument: its outcome
-    ITEM = 8            # on to the next item
-    CLOSE = 9
+    ITEM = 8            # on to the item behind a run
+    ITEM_OF_RUN = 9     # on to an item of the run: the array stays what it is
+    CLOSE = 10
 
 cdef struct Alternative:
     int32_t id          # of the automaton, by the row's kind
@@ -53,7 +54,7 @@ cdef struct Row:
     int32_t first       # handle in alternatives
     int32_t count       # alternatives, ids rising and distinct, >= 1 but for row 0
     int32_t strings     # ANY_VALUE: view of its strings; OBJECT: view of its keys; -1: not asked yet, -2: none
-    int32_t number      # ANY_VALUE: language of its numbers; -1: not asked yet, -2: none
+    int32_t number      # ANY_VALUE: language of its numbers; -1: not asked yet, -2: none. ARRAY: items of its run; -1: not asked yet
 
 cdef struct Move:
     int32_t row         # from
@@ -66,8 +67,10 @@ cdef struct Side:       # what the text alone decides, one record for each open 
     int32_t parent      # of the container around this one
     int32_t used        # set of names in Strings: extra keys of this object so far
     int32_t depth       # containers open, >= 0
+    int32_t read        # of an array: items of the run that its row stands in (see ArrayShape.run)
     int32_t near        # the same with the names of the containers around it erased (used = UNKNOWN_NAMES where there are any)
-    int32_t far         # ... and its own too. Masks are remembered under these: nearly no token reads a whole further key
+    int32_t far         # ... and its own too. Masks are remembered under these: nearly no token reads a whole further key. In
+                        # both, runs that no token can finish are at their beginning
 
 @cython.final
 cdef class JsonMachine(Machine):
@@ -87,7 +90,10 @@ cdef class JsonMachine(Machine):
     cdef readonly int64_t asked         # moves that the automaton was asked for
     cdef int32_t _row(self, int32_t kind, list alternatives) except -1
     cdef int32_t _union(self, list rows) except -1
-    cdef int32_t _side(self, int32_t parent, int32_t used, int32_t depth) except -1 nogil
+    cdef int32_t _side(self, int32_t parent, int32_t used, int32_t depth, int32_t read, int32_t left) except -1 nogil
+    cdef int32_t _run_of(self, int32_t row) except -1
+    cdef int32_t _run(self, int32_t row) except -1 nogil
+    cdef int _item(self, const State* at, State* out) except -1 nogil
     cdef int _has_key(self, int32_t row, int32_t used) except -1 nogil
     cdef int32_t _language(self, object spec) except -1
     cdef const Move* _move(self, int32_t row, int32_t event, int32_t argument) except NULL nogil

@@ -14,7 +14,8 @@ from llgcy.errors import LimitError
 cdef enum:
     DEPTH = 2000            # containers open at once; the mask loses the token that would open one more
     UNKNOWN_NAMES = -2      # Strings: a name was read of which nobody took note
-    SIDE_KEY = 3            # leading fields of a Side that are its content
+    MANY_ITEMS = 1 << 30    # more items than any text has
+    SIDE_KEY = 4            # leading fields of a Side that are its content
 
 cdef const char** WORDS = ["null", "true", "false"]
 
@@ -130,12 +131,13 @@ cdef class JsonMachine(Machine):
             content += self._alternatives(row)
         return self._row((<Row*>self.rows.at(rows[0])).kind, content)
 
-    cdef int32_t _side(self, int32_t parent, int32_t used, int32_t depth) except -1 nogil:
+    cdef int32_t _side(self, int32_t parent, int32_t used, int32_t depth, int32_t read, int32_t left) except -1 nogil:
+        """A side; `left`: items until its run is over."""
         cdef Side side
         cdef Probe probe
         cdef int32_t handle, around
         cdef size_t hash_
-        side.parent, side.used, side.depth = parent, used, depth
+        side.parent, side.used, side.depth, side.read = parent, used, depth, read
         hash_ = hash_bytes(&side, SIDE_KEY * sizeof(int32_t))
         self.side_index.begin(hash_, &probe)
         while True:
@@ -146,8 +148,10 @@ cdef class JsonMachine(Machine):
                 return handle
         handle = self.sides.add(1)
         around = (<Side*>self.sides.at(parent)).far
-        side.near = handle if around == parent else self._side(around, used, depth)
-        side.far = side.near if used == 0 or used == UNKNOWN_NAMES else self._side(around, UNKNOWN_NAMES, depth)
+        if left > self.horizon:         # no token has so many items: as if the run had just begun
+            read = 0
+        side.near = handle if around == parent and read == side.read else self._side(around, used, depth, read, 0)
+        side.far = side.near if used == 0 or used == UNKNOWN_NAMES else self._side(around, UNKNOWN_NAMES, depth, read, 0)
         (<Side*>self.sides.at(handle))[0] = side
         self.side_index.add(hash_, handle)
         return handle
@@ -202,7 +206,7 @@ cdef class JsonMachine(Machine):
             if opened:
                 move.to = self._row(OBJECT if move.event == OPEN_OBJECT else ARRAY, [(id_, content[i][1]) for id_, i in opened])
             return 0
-        if move.event in (NAME, ITEM):
+        if move.event in (NAME, ITEM, ITEM_OF_RUN):
             if move.event == NAME:
                 opened = self.automaton.object_step(ids, move.argument)
                 move.extra = bool(shape.extra >> move.argument & 1)
@@ -210,7 +214,7 @@ cdef class JsonMachine(Machine):
                 opened = shape.items
             steps = []
             for value, conts in opened:
-                steps.append((value, self._row(kind, [(after, content[i][1]) for after, i in conts])))
+                steps.append((value, self._row(kind, [(ids[i] if move.event == ITEM_OF_RUN else after, content[i][1]) for after, i in conts])))
             if steps:
                 move.to = self._row(ANY_VALUE, steps)
             return 0
@@ -264,6 +268,17 @@ cdef class JsonMachine(Machine):
     cdef int32_t _language_of(self, int32_t row) except -3:
         shape = self._shape(ANY_VALUE, tuple([id_ for id_, _ in self._alternatives(row)]))
         return -2 if shape.number is None else self.numbers.language(shape.number)
+
+    cdef int32_t _run(self, int32_t row) except -1 nogil:
+        """Items of an array row's run."""
+        cdef Row* at = <Row*>self.rows.at(row)
+        if at.number == -1:
+            with gil:
+                at.number = self._run_of(row)
+        return at.number
+
+    cdef int32_t _run_of(self, int32_t row) except -1:
+        return min(self._shape(ARRAY, tuple([id_ for id_, _ in self._alternatives(row)])).run, MANY_ITEMS)
 
     # -- bytes ----------------------------------------------------------------------------------------------------------
 
@@ -335,9 +350,29 @@ cdef class JsonMachine(Machine):
         if mode == FIRST_ITEM:
             if byte == 0x5D:        # "]"
                 return self._close(at, out)
-            v = self._move(at.row, ITEM, 0).to
-            return DEAD if v < 0 else self._value(at, v, byte, out)
+            if self._item(at, &from_) != ALIVE:
+                return DEAD
+            return self._value(&from_, from_.row, byte, out)
         return DEAD
+
+    cdef int _item(self, const State* at, State* out) except -1 nogil:
+        """From inside an array to the value of its next item."""
+        cdef const Side* side = <Side*>self.sides.at(at.side)
+        cdef int32_t run = self._run(at.row), read = 0
+        cdef int32_t to
+        if side.read < run:
+            to = self._move(at.row, ITEM_OF_RUN, 0).to
+            read = side.read + 1
+        else:
+            to = self._move(at.row, ITEM, 0).to
+        if to < 0:
+            return DEAD
+        if at != out:
+            out[0] = at[0]
+        if read != side.read:
+            out.side = self._side(side.parent, 0, side.depth, read, run - read if read else 0)
+        out.mode, out.gap, out.row = VALUE, 0, to
+        return ALIVE
 
     cdef int _open_key(self, const State* at, State* out) except -1 nogil:
         cdef int32_t used = (<Side*>self.sides.at(at.side)).used
@@ -380,7 +415,7 @@ cdef class JsonMachine(Machine):
             if not known:
                 return ASK
             used = UNKNOWN_NAMES if out.leaf.u < 0 else self.strings.use(used, &out.leaf)
-            out.side = self._side(side.parent, used, side.depth)
+            out.side = self._side(side.parent, used, side.depth, 0, 0)
         out.mode, out.gap, out.row = COLON, 0, move.to
         memset(&out.leaf, 0, sizeof(Leaf))
         return ALIVE
@@ -404,7 +439,7 @@ cdef class JsonMachine(Machine):
             new.row = self._move(row, OPEN_OBJECT if byte == 0x7B else OPEN_ARRAY, 0).to
             if new.row < 0:
                 return DEAD
-            new.side = self._side(at.side, 0, side.depth + 1)
+            new.side = self._side(at.side, 0, side.depth + 1, 0, 0)
             new.mode = FIRST_KEY if byte == 0x7B else FIRST_ITEM
         elif byte == 0x2D or (0x30 <= byte <= 0x39):
             language = self._number(row)
@@ -441,7 +476,6 @@ cdef class JsonMachine(Machine):
     cdef int _behind(self, const State* at, uint8_t byte, State* out) except -1 nogil:
         """One byte after a value: white space, a comma, or the end of the container."""
         cdef Row* row = <Row*>self.rows.at(at.row)
-        cdef int32_t item
         cdef int r
         if is_white(byte):
             if at.gap >= self.gap or (at.mode == END and not self.surrounded):
@@ -457,13 +491,7 @@ cdef class JsonMachine(Machine):
         if byte != 0x2C:
             return DEAD
         if row.kind == ARRAY:
-            item = self._move(at.row, ITEM, 0).to
-            if item < 0:
-                return DEAD
-            if at != out:
-                out[0] = at[0]
-            out.mode, out.gap, out.row = VALUE, 0, item
-            return ALIVE
+            return self._item(at, out)
         r = self._has_key(at.row, (<Side*>self.sides.at(at.side)).used)
         if r != ALIVE:
             return r
@@ -565,7 +593,8 @@ cdef class JsonMachine(Machine):
         if at.mode == START or at.mode == VALUE:
             endings = [self.automaton.value_ending(id_) for id_ in ids]
         elif at.mode == FIRST_ITEM or (<Row*>self.rows.at(at.row)).kind == ARRAY:
-            endings = [self.automaton.array_ending(id_, at.mode == FIRST_ITEM) for id_ in ids]
+            read = (<Side*>self.sides.at(at.side)).read
+            endings = [self.automaton.array_ending(id_, at.mode == FIRST_ITEM, read) for id_ in ids]
         else:
             names = frozenset(self.strings.names_used(used)) if used else frozenset()
             endings = [self.automaton.object_ending(id_, names, at.mode == FIRST_KEY) for id_ in ids]

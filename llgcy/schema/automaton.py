@@ -81,10 +81,15 @@ class ArrayShape(NamedTuple):
         The alternatives that may end here.
     items : tuple of (int, tuple of (int, int))
         Values that the next item may have, each with (id of the array after it, alternative); empty: no item may follow.
+        The ids are those after the last item of the run.
+    run : int
+        So many items leave everything as it is: each has the same values and the same may follow. Only the item behind them
+        leads to the ids in `items`. So a bound far away makes no ids on the way.
     """
 
     end: tuple
     items: tuple
+    run: int
 
 
 class Automaton:
@@ -249,11 +254,15 @@ class Automaton:
     def array_shape(self, arrays):
         """What may come inside ``[`` under these residuals of one array: an `ArrayShape`."""
         states = [self.arrays.states[i] for i in arrays]
+        ends = tuple(i for i, s in enumerate(states) if self.arrays.may_end(s))
+        runs = [r for r in map(self.arrays.run, states) if r is not None]
+        run = min(runs) if runs else 0      # without a change ahead a state is its own successor
+        states = [self.arrays.later(s, run) for s in states]
         moves = []
         for i, state in enumerate(states):
             place = self.order.item(state.place, state.n) if state.place is not None else None
             moves += [(v, place, after, i) for v, after in self.arrays.moves(state)]
-        return ArrayShape(tuple(i for i, s in enumerate(states) if self.arrays.may_end(s)), self._grouped(moves))
+        return ArrayShape(ends, self._grouped(moves), run)
 
     # ------------------------------------------------------------------------------------------------ endings
     def value_ending(self, value):
@@ -266,7 +275,7 @@ class Automaton:
         kind = state.kind
         return self.endings.members(kind.keys, kind.ending(state), kind.place, used, first)
 
-    def array_ending(self, array, first=True):
-        """What can follow inside ``[`` up to ``]``; `first` where no item has come."""
-        state = self.arrays.states[array]
+    def array_ending(self, array, first=True, read=0):
+        """What can follow inside ``[`` up to ``]``; `first` where no item has come, `read`: items of its run that have come."""
+        state = self.arrays.later(self.arrays.states[array], read)
         return self.endings.items(self.arrays.ending(state), state.place, state.n, first)

@@ -364,6 +364,24 @@ class Arrays:
                 found.setdefault(self.state(rules, residual, n + 1, state.place), []).append(value)
         return [(solver.formulas.union(values), state) for state, values in found.items()]
 
+    def run(self, state):
+        """How many items may come without a change in what may follow; None: any number.
+
+        Only where the rules alone decide. A state that can be finished stays so while its items are of one kind, and the same
+        may follow each of them until the number of items meets a bound or a position where the demands or the order change.
+        """
+        if state.residual != TRUE:
+            return 0
+        rules, n = state.rules, state.n
+        changes = [c for c in (*rules.cuts, rules.low, rules.high) if c is not None and c > n]
+        if state.place is not None and self.span(state.place) > n:
+            changes.append(n + 1)
+        return min(changes) - 1 - n if changes else None
+
+    def later(self, state, items):
+        """The state after so many more items, at most `run`."""
+        return self.state(state.rules, state.residual, state.n + items, state.place) if items else state
+
     def may_end(self, state):
         """Whether ``]`` may come now."""
         return state.n >= state.rules.low and self.solver.formulas.zero(state.residual)
