@@ -90,6 +90,18 @@ cdef class Patterns:
         out[0] = joint.edges
         return joint.count
 
+    cdef inline const Edge* edge_at(self, int32_t state, uint32_t char) except NULL nogil:
+        """The edge by a scalar value."""
+        cdef const Edge* edges
+        cdef int32_t low = 0, high = self.edges(state, &edges) - 1, middle
+        while low < high:
+            middle = (low + high) >> 1
+            if edges[middle].last < char:
+                low = middle + 1
+            else:
+                high = middle
+        return edges + low
+
     cdef inline int32_t step(self, int32_t state, uint32_t char) except -1 nogil:
         cdef const Joint* joint
         if state == 0:

@@ -162,24 +162,18 @@ cdef class Patterns:
     cdef int32_t find(self, int32_t state, uint32_t char) except -1 nogil:
         """The target by a character; an ASCII one makes the row of its state."""
         cdef const Edge* edges
-        cdef int32_t count = self.edges(state, &edges), low = 0, high = count - 1, middle
-        cdef int32_t c
+        cdef int32_t at = 0, c
         cdef int32_t* row
-        if char < ASCII:
-            row = <int32_t*>self.rows.at(self.rows.add(1))
-            for c in range(ASCII):
-                while edges[low].last < <uint32_t>c:
-                    low += 1
-                row[c] = edges[low].next
-            self.joint(state).row = row
-            return row[char]
-        while low < high:
-            middle = (low + high) >> 1
-            if edges[middle].last < char:
-                low = middle + 1
-            else:
-                high = middle
-        return edges[low].next
+        if char >= ASCII:
+            return self.edge_at(state, char).next
+        self.edges(state, &edges)
+        row = <int32_t*>self.rows.at(self.rows.add(1))
+        for c in range(ASCII):
+            while edges[at].last < <uint32_t>c:
+                at += 1
+            row[c] = edges[at].next
+        self.joint(state).row = row
+        return row[char]
 
     # -- the nearest end ------------------------------------------------------------------------------------------------
 

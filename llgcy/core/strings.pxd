@@ -16,8 +16,8 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from llgcy.core.machine cimport Split
 from llgcy.core.names cimport NameNode, UsedNames
-from llgcy.core.patterns cimport Patterns
-from llgcy.core.state cimport ALIVE, Leaf
+from llgcy.core.patterns cimport NO_BOUND, Joint, Patterns
+from llgcy.core.state cimport ALIVE, DEAD, Leaf
 from llgcy.core.store cimport Arena, Budget, Index
 from llgcy.core.unescape cimport Range
 
@@ -144,8 +144,25 @@ cdef class Strings:
     # grows along, where a text besides the names may come. `out` may be `at`.
     cdef inline int step(self, const Leaf* at, int32_t used, uint8_t byte, bint grow, Leaf* out) except -1 nogil:
         cdef const View* view = <const View*>self.views.at(at.lang)
-        if view.free and at.pos == 0 and 0x20 <= byte < 0x80 and byte != 0x22 and byte != 0x5C and (at.u < 0 or used == 0 and not grow):
-            out[0] = at[0]
-            out.u = -1
-            return ALIVE
+        cdef const Window* window
+        cdef const Joint* joint
+        cdef int32_t v, k
+        # What masks walk over most: a character of one byte, and no name near.
+        if at.pos == 0 and 0x20 <= byte < 0x80 and byte != 0x22 and byte != 0x5C and at.d < 0 and (
+                at.u < 0 or used == 0 and not grow):
+            if view.free:
+                out[0] = at[0]
+                out.u = -1
+                return ALIVE
+            joint = self.patterns.joint(at.v)
+            if view.count == 1 and joint.row != NULL:
+                window = view.windows
+                v = joint.row[byte]
+                k = at.k + (at.k < view.horizon)
+                joint = self.patterns.joint(v)
+                if joint.goal == window.goal and window.low <= k:
+                    if joint.near < 0 or window.high != NO_BOUND and joint.near > window.high - k:
+                        return DEAD
+                    out.lang, out.d, out.u, out.v, out.k, out.pos = at.lang, -1, -1, v, k, 0
+                    return ALIVE
         return self.step_any(at, used, byte, grow, out)

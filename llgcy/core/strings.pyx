@@ -448,6 +448,8 @@ cdef class Strings:
                 return 1
             if need == 0:
                 return 0
+        elif need == 0 and self.others(view, self.patterns.edge_at(at.v, ranges[0].first).next, min(at.k + 1, view.horizon), 0):
+            return 1                # one character is enough, and mostly the first one will do
         return self.search(view, used, at)
 
     cdef int64_t others_through(self, const View* view, const Leaf* at, const Range* ranges, int count, int32_t need) except -1 nogil:
