@@ -11,6 +11,7 @@ from ir_oracle import Oracle
 from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
 from test_lower import Richer
 
+import llgcy
 from llgcy.core.config import GrammarMachine
 from llgcy.core.regex import Regexes
 from llgcy.errors import GrammarError, UnsatisfiableError
@@ -159,3 +160,15 @@ def test_regexes():
     engine = machine(from_regex(r"^(A fruit\nVery nice|A root\nLess nice)$"))
     assert engine.accepts(b"A fruit\nVery nice") and not engine.accepts(b"A fruit\nLess nice") and not engine.accepts(b"A fruit")
     assert machine(from_regex(r"\d+(?=b)b")).accepts("12\u0663b".encode())
+
+
+def test_json_inside_a_grammar():
+    """Documents between text of the grammar; each valid by its own schema, wherever it stands."""
+    grammar = llgcy.Grammar.from_lark('''
+        start: "Reasoning: " /[^\\n]+/ "\\nJSON: " %json {"type": "object", "properties": {"n": {"type": "integer"}},
+                                                          "required": ["n"], "additionalProperties": false} more*
+        more: "; " (%json {"enum": [true, 12]} | "none")
+        ''')
+    assert grammar.accepts('Reasoning: a { b\nJSON: {"n": 12}; true; none; 12')
+    for text in ('Reasoning: a\nJSON: {"n": 1.5}', 'Reasoning: a\nJSON: {"n": 1}; 1', "Reasoning: a\nJSON: {}", 'Reasoning: a\n{"n": 1}'):
+        assert not grammar.accepts(text), text
