@@ -85,7 +85,7 @@ cdef class JsonMachine(Machine):
     cdef bint surrounded                # white space may stand around the document
     cdef int32_t horizon                # bytes of the longest token
     cdef Leaf free_string, counted_string       # see Machine.free_leaf
-    cdef dict languages                 # StringSpec: its language in strings
+    cdef dict languages                 # id of a StringSpec: (its language in strings, the spec, so that the id stays its own)
     cdef dict shapes                    # (kind, ids): the automaton's shape
     cdef readonly int64_t asked         # moves that the automaton was asked for
     cdef int32_t _row(self, int32_t kind, list alternatives) except -1
@@ -97,7 +97,11 @@ cdef class JsonMachine(Machine):
     cdef int _has_key(self, int32_t row, int32_t used) except -1 nogil
     cdef int32_t _language(self, object spec) except -1
     cdef const Move* _move(self, int32_t row, int32_t event, int32_t argument) except NULL nogil
+    cdef const Move* _publish(self, const Move* move) except NULL nogil
     cdef int _ask(self, Move* move) except -1
+    cdef int _ask_begin(self, Move* move, list content, object shape) except -1
+    cdef int32_t _beyond(self, list content, object which) except -2
+    cdef int32_t _inside(self, int32_t kind, list content, object opened, bint stay) except -2
     cdef int32_t _strings(self, int32_t row) except -3 nogil
     cdef int32_t _view_of(self, int32_t row) except -3
     cdef int32_t _language_of(self, int32_t row) except -3

@@ -177,11 +177,13 @@ cdef class JsonMachine(Machine):
                 return known
         with gil:
             self._ask(&move)
-        handle = self.moves.add(1)
-        known = <Move*>self.moves.at(handle)
-        known[0] = move
-        self.move_index.add(hash_, handle)
-        return known
+        return self._publish(&move)
+
+    cdef const Move* _publish(self, const Move* move) except NULL nogil:
+        cdef int32_t handle = self.moves.add(1)
+        (<Move*>self.moves.at(handle))[0] = move[0]
+        self.move_index.add(hash_bytes(move, 3 * sizeof(int32_t)), handle)
+        return <const Move*>self.moves.at(handle)
 
     cdef object _shape(self, int32_t kind, tuple ids):
         shape = self.shapes.get((kind, ids))
@@ -197,44 +199,56 @@ cdef class JsonMachine(Machine):
         cdef list content = self._alternatives(move.row)
         cdef tuple ids = tuple([id_ for id_, _ in content])
         cdef object shape = self._shape(kind, ids)
-        cdef object which, opened
-        cdef list steps, rows
         self.asked += 1
         move.to, move.extra = -1, 0
-        if move.event in (OPEN_OBJECT, OPEN_ARRAY):
-            opened = shape.object if move.event == OPEN_OBJECT else shape.array
-            if opened:
-                move.to = self._row(OBJECT if move.event == OPEN_OBJECT else ARRAY, [(id_, content[i][1]) for id_, i in opened])
-            return 0
-        if move.event in (NAME, ITEM, ITEM_OF_RUN):
-            if move.event == NAME:
-                opened = self.automaton.object_step(ids, move.argument)
-                move.extra = bool(shape.extra >> move.argument & 1)
+        if kind == ANY_VALUE:
+            if move.event == TEXT:
+                move.to = self._beyond(content, shape.string_outcomes[move.argument])
+            elif move.event == NUMERAL:
+                move.to = self._beyond(content, [shape.number_alternatives[i] for i in
+                                                 self.numbers.outcomes((<Row*>self.rows.at(move.row)).number)[move.argument - 1]])
             else:
-                opened = shape.items
-            steps = []
-            for value, conts in opened:
-                steps.append((value, self._row(kind, [(ids[i] if move.event == ITEM_OF_RUN else after, content[i][1]) for after, i in conts])))
-            if steps:
-                move.to = self._row(ANY_VALUE, steps)
-            return 0
-        if move.event == NULL_:
-            which = shape.null
-        elif move.event == TRUE_:
-            which = shape.true
-        elif move.event == FALSE_:
-            which = shape.false
-        elif move.event == TEXT:
-            which = shape.string_outcomes[move.argument]
-        elif move.event == NUMERAL:
-            which = [shape.number_alternatives[i] for i in
-                     self.numbers.outcomes((<Row*>self.rows.at(move.row)).number)[move.argument - 1]]
+                self._ask_begin(move, content, shape)
+        elif move.event == CLOSE:
+            move.to = self._beyond(content, shape.end)
+        elif move.event == NAME:
+            move.to = self._inside(kind, content, self.automaton.object_step(ids, move.argument), False)
+            move.extra = bool(shape.extra >> move.argument & 1)
         else:
-            which = shape.end
-        rows = [content[i][1] for i in which]
-        if rows:
-            move.to = self._union(rows)
+            move.to = self._inside(kind, content, shape.items, move.event == ITEM_OF_RUN)
         return 0
+
+    cdef int _ask_begin(self, Move* move, list content, object shape) except -1:
+        """The moves by the first byte of a value that need no lexeme: all at once, since a mask asks for all."""
+        cdef Move other = move[0]
+        cdef int32_t event
+        for event in range(NULL_, OPEN_ARRAY + 1):
+            if event == TEXT or event == NUMERAL:
+                continue
+            if event >= OPEN_OBJECT:
+                opened = shape.object if event == OPEN_OBJECT else shape.array
+                other.to = self._row(OBJECT if event == OPEN_OBJECT else ARRAY, [(id_, content[i][1]) for id_, i in opened]) if opened else -1
+            else:
+                other.to = self._beyond(content, shape.null if event == NULL_ else shape.true if event == TRUE_ else shape.false)
+            if event == move.event:
+                move.to = other.to
+            else:
+                other.event = event
+                self._publish(&other)
+        return 0
+
+    cdef int32_t _beyond(self, list content, object which) except -2:
+        """The row behind these alternatives, -1: there is none."""
+        if not which:
+            return -1
+        return self._union([content[i][1] for i in which])
+
+    cdef int32_t _inside(self, int32_t kind, list content, object opened, bint stay) except -2:
+        """The row of the values in `opened`, whose containers go on as it says, or (`stay`) as what they are; -1: there are none."""
+        if not opened:
+            return -1
+        return self._row(ANY_VALUE, [(value, self._row(kind, [(content[i][0] if stay else after, content[i][1]) for after, i in conts]))
+                                     for value, conts in opened])
 
     cdef int32_t _strings(self, int32_t row) except -3 nogil:
         """The view of a row's strings or keys, -2: it has none."""
@@ -252,10 +266,11 @@ cdef class JsonMachine(Machine):
         return -2 if shape.string is None else self.strings.view(self._language(shape.string))
 
     cdef int32_t _language(self, object spec) except -1:
-        cdef object known = self.languages.get(spec)
+        # By identity: all states of one object have one spec, and its content may be thousands of names.
+        cdef object known = self.languages.get(id(spec))
         if known is None:
-            known = self.languages[spec] = self.strings.language(*spec)
-        return known
+            known = self.languages[id(spec)] = (self.strings.language(*spec), spec)
+        return known[0]
 
     cdef int32_t _number(self, int32_t row) except -3 nogil:
         """The language of a value row's numbers, -2: it has none."""
