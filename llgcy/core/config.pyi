@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import final
 
 from llgcy.core.lexer import Lexer
@@ -5,6 +6,10 @@ from llgcy.core.machine import Machine
 from llgcy.core.rows import Rows
 from llgcy.core.store import Budget
 from llgcy.core.tables import GrammarTables
+
+@final
+class Chain:
+    def __new__(cls, machines: Sequence[Machine]) -> Chain: ...
 
 @final
 class GrammarMachine(Machine):

@@ -57,7 +57,7 @@ cdef class Overlaps:
         The fuel was enough. Otherwise there may be more conflicts than are known.
     conflicts : dict
         (lexeme, rival) to the bytes that go on in the rival where the lexeme may end, and may also begin what follows it.
-        Empty and settled: the grammar is separable.
+        Empty and settled: the grammar is separable. Where lexing is exact, not all of them.
     """
     cdef readonly GrammarTables tables
     cdef readonly bint settled
@@ -72,7 +72,7 @@ cdef class Overlaps:
     cdef list beside            # per lexeme: those that may be allowed where it is
     cdef list first, follow     # per symbol: lexemes that may begin it, that may come behind it
 
-    def __cinit__(self, GrammarTables tables not None, int64_t fuel=1_000_000):
+    def __cinit__(self, GrammarTables tables not None, int64_t fuel=300_000):
         self.tables, self.regexes, self.fuel = tables, tables.regexes, fuel
         self.settled, self.end = True, tables.n_lexemes
         self.goes_on, self.pairs, self.conflicts = {}, {}, {}
@@ -155,6 +155,8 @@ cdef class Overlaps:
             begin = self._begin(self.follow[a] | skips)
             for b in bits((self.beside[a] | skips) & self.rivals[a]):
                 self._conflict(a, b, begin)
+            if self.conflicts and self.tables.lexing == "exact":
+                return                                                # greedy lexing alone asks what they are
         if skips:
             for b in bits(some & self.rivals[skip]):
                 self._conflict(skip, b, self._begin(self.beside[b] | skips))

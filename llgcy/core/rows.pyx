@@ -21,7 +21,8 @@ from llgcy.errors import LimitError
 cdef enum:
     MAX_SYSTEM = 1 << 20        # items of the rows made by one goto
     MAX_MERGE = 1 << 25         # items compared to bring one component to its minimal form
-    MAX_PAIRS = 1 << 26         # (variable, candidate) compared for one component
+    MAX_PAIRS = 1 << 22         # (variable, candidate) compared for one component
+    MAX_COVER = 256             # rows put together of which those contained in others are left out
     MAX_TEXT = 1 << 24          # bytes of an ending that is spelled out
 
 
@@ -176,6 +177,8 @@ cdef class Rows:
     def __cinit__(self, GrammarTables tables not None, Budget budget not None, int32_t horizon=128):
         if horizon < 1:
             raise ValueError("the horizon is at least one lexeme")
+        if tables.places == NULL:
+            raise ValueError("the tables have not been made")
         self.tables, self.budget, self.horizon = tables, budget, horizon
         self.rows, self.items = Arena(budget, sizeof(Row)), Arena(budget, sizeof(Item))
         self.shapes, self.waits = Arena(budget, sizeof(Shape)), Arena(budget, sizeof(Wait))
@@ -413,7 +416,7 @@ cdef class Rows:
         for i in range(n):
             rows = <int32_t*>self.list.data
             r = self.row(rows[i])
-            if n > 1:
+            if 1 < n <= MAX_COVER:
                 self.work += 1
                 m = 0
                 for k in range(n_covered):
@@ -928,6 +931,7 @@ cdef class Rows:
         cdef char* related
         cdef int32_t* matched
         cdef bint changed = True, some
+        cdef int64_t before = self.merge_work
         for i in range(classes):
             v = &all[leaders[i]]
             for k in range(v.n_copy):
@@ -954,6 +958,9 @@ cdef class Rows:
                 related[<size_t>i * n_rows + k] = self._alike(v, self.row((<int32_t*>self.candidates.data)[k]))
         while changed:
             changed = False
+            if self.merge_work - before > MAX_MERGE:
+                with gil:
+                    raise LimitError(f"left recursion is too ambiguous: more than {MAX_MERGE:,} steps to compare {classes:,} rows")
             for i in range(classes):
                 some = False
                 for k in range(n_rows):

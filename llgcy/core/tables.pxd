@@ -4,6 +4,7 @@ A *place* is where an item of a row stands. It is the suffix of the rule behind 
 item that names the row to go on with means nothing any more. A counted rule `x{low,high}` has three places, one for each
 outcome of its next copy.
 """
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 cdef enum:
@@ -38,6 +39,7 @@ cdef struct Table:          # rows of varying length in one array
     int32_t* first          # first[i] .. first[i + 1] - 1 are the indexes of row i; owned by GrammarTables
     int32_t* data
 
+@cython.final
 cdef class GrammarTables:
     cdef readonly int32_t n_lexemes     # symbols below are lexemes
     cdef readonly int32_t n_symbols     # all symbols, the start rule's own left side included

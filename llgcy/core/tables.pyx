@@ -9,10 +9,11 @@ from llgcy.core.machine cimport Machine
 from llgcy.core.state cimport State, ALIVE
 from llgcy.errors import LimitError, UnsatisfiableError
 
-MAX_RULES = 1 << 20             # rules, and symbols in all their bodies times 4
-MAX_ENTRIES = 1 << 22           # places over all entries: they grow with the square of a run of symbols that may be empty
-MAX_COPIES = (1 << 31) - 2      # bounds of a repetition
-MAX_TEXT = 1 << 24              # bytes of a completion that is spelled out
+cdef enum:
+    MAX_RULES = 1 << 20             # rules; symbols in all their bodies times 4
+    MAX_ENTRIES = 1 << 22           # places over all entries: they grow with the square of a run of symbols that may be empty
+    MAX_COPIES = 0x7FFFFFFE         # bounds of a repetition
+    MAX_TEXT = 1 << 24              # bytes of a completion that is spelled out
 
 
 @cython.final
