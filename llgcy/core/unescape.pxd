@@ -28,7 +28,6 @@ cdef enum:      # what advance() returns besides a code point
     REFUSED = -3        # no JSON string has this byte here
 
 cdef enum:
-    ALL_RANGES = 2      # number of ranges of all scalar values
     MAX_RANGES = 3      # of one position
 
 cdef struct Range:      # of code points, first <= last, both included
