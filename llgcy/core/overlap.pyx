@@ -72,7 +72,7 @@ cdef class Overlaps:
     cdef list beside            # per lexeme: those that may be allowed where it is
     cdef list first, follow     # per symbol: lexemes that may begin it, that may come behind it
 
-    def __cinit__(self, GrammarTables tables not None, int64_t fuel=300_000):
+    def __cinit__(self, GrammarTables tables not None, int64_t fuel=100_000):
         self.tables, self.regexes, self.fuel = tables, tables.regexes, fuel
         self.settled, self.end = True, tables.n_lexemes
         self.goes_on, self.pairs, self.conflicts = {}, {}, {}
