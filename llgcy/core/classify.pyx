@@ -1,6 +1,6 @@
 """Classifications: see classify.pxd."""
 cimport cython
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memset
 
@@ -13,6 +13,14 @@ cdef struct Remainder:
     const uint8_t* text
     int32_t length
     int32_t token
+
+
+cdef struct Loop:           # a memo of the walk
+    Leaf leaf
+    uint64_t[2] bytes       # see Machine.leaf_loops
+
+cdef enum:
+    LOOPS = 64              # memos, by the leaf's v
 
 
 cdef int by_content(const void* a, const void* b) noexcept nogil:
@@ -133,6 +141,11 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, const Leaf*
     cdef int32_t n_leaves = 0, room_leaves = 16, n_records = 0, room_records = 256, i = 0, depth = 0, g, t, k, j, n, last, highest = 0
     cdef int r
     cdef Node* node
+    cdef uint8_t byte
+    cdef Leaf* here
+    cdef Loop* loop
+    cdef Loop loops[LOOPS]
+    memset(loops, 0xFF, sizeof(loops))      # no leaf: lang is negative
     out.vocabulary, out.tries, out.prefixes, out.paths = vocabulary, [], {}, []
     out.inside = <uint32_t*>calloc(vocabulary.words + 1, 4)
     stack = <Leaf*>malloc((trie.longest + 2) * sizeof(Leaf))
@@ -153,7 +166,19 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, const Leaf*
                 while i >= ends[depth]:
                     depth -= 1
                 node = &trie.nodes[i]
-                r = machine.leaf_step(&stack[depth], node.label >> 24, &stack[depth + 1])
+                byte = node.label >> 24
+                here = &stack[depth]
+                r = CROSS
+                if byte < 0x80 and here.pos == 0:
+                    loop = &loops[<uint32_t>here.v % LOOPS]
+                    if memcmp(&loop.leaf, here, sizeof(Leaf)):
+                        loop.leaf = here[0]
+                        machine.leaf_loops(here, loop.bytes)
+                    if loop.bytes[byte >> 6] >> (byte & 63) & 1:
+                        here[1] = here[0]
+                        r = ALIVE
+                if r != ALIVE:
+                    r = machine.leaf_step(here, byte, here + 1)
                 if r == ALIVE:
                     if node.label & GROUP:
                         g = (node.label & GROUP) - 1
@@ -184,7 +209,7 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, const Leaf*
                     if n_records == room_records:
                         room_records *= 2
                         out.records = <Record*>grown(out.records, room_records * sizeof(Record))
-                    out.records[n_records].leaf, out.records[n_records].byte = j, node.label >> 24
+                    out.records[n_records].leaf, out.records[n_records].byte = j, byte
                     out.records[n_records].node, out.records[n_records].depth = i, depth
                     n_records += 1
                 i = node.end

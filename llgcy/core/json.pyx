@@ -551,6 +551,9 @@ cdef class JsonMachine(Machine):
     cdef int leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) except -1 nogil:
         return self.strings.step(at, 0, byte, False, out)
 
+    cdef int leaf_loops(self, const Leaf* at, uint64_t* out) except -1 nogil:
+        return self.strings.loops(at, out)
+
     cdef object leaf_content(self, const Leaf* at):
         return self.strings.content(at)
 

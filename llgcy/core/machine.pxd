@@ -28,6 +28,8 @@ cdef class Machine:
     # The bytes after which a state that is apart from its plain one may still be so, or after which the lexeme has ended (bit b & 63
     # of word b >> 6); by default all.
     cdef int telling(self, const State* at, uint64_t* out) except -1 nogil
+    # The ASCII bytes after which a leaf is what it was (bit b & 63 of word b >> 6); by default none is known.
+    cdef int leaf_loops(self, const Leaf* at, uint64_t* out) except -1 nogil
     # What the future of a leaf depends on, as a hashable object that is the same in every grammar; None: not known.
     cdef object leaf_content(self, const Leaf* at)
     # The leaf of an endless free string; counted: whose k counts characters. 0 where the machine knows no strings.

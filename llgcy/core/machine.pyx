@@ -34,6 +34,10 @@ cdef class Machine:
         out[0] = out[1] = out[2] = out[3] = ~<uint64_t>0
         return 0
 
+    cdef int leaf_loops(self, const Leaf* at, uint64_t* out) except -1 nogil:
+        out[0] = out[1] = 0
+        return 0
+
     cdef object leaf_content(self, const Leaf* at):
         return None
 

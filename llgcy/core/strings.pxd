@@ -110,6 +110,8 @@ cdef class Strings:
     # or where nothing but names goes on.
     cdef int split(self, const Leaf* at, int32_t used, Split* out) except -1 nogil
     # The leaf after n more characters of a free rest, see Split.free.
+    # The ASCII bytes that lead from a leaf back to it: bit b & 63 of word b >> 6.
+    cdef int loops(self, const Leaf* at, uint64_t* out) except -1 nogil
     # What the future of a leaf without names depends on, the same in every grammar: a hashable object; None inside a character.
     cdef object content(self, const Leaf* at)
     # The bytes between two characters after which names may still tell a state apart, or that end the text: bit b & 63 of word

@@ -698,6 +698,17 @@ cdef class Strings:
             out.most = <int64_t>1 << 40 if high == NO_BOUND else high - at.k
         return 1
 
+    cdef int loops(self, const Leaf* at, uint64_t* out) except -1 nogil:
+        cdef const View* view = <const View*>self.views.at(at.lang)
+        cdef int32_t byte
+        out[0] = out[1] = 0
+        if at.pos != 0 or at.d >= 0 or at.u >= 0 or at.k < view.horizon:
+            return 0
+        for byte in range(0x20, 0x80):
+            if byte != 0x22 and byte != 0x5C and self.patterns.step(at.v, byte) == at.v:
+                out[byte >> 6] |= <uint64_t>1 << (byte & 63)
+        return 0
+
     cdef object content(self, const Leaf* at):
         cdef const View* view = <const View*>self.views.at(at.lang)
         cdef const Window* window
