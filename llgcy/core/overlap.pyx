@@ -7,6 +7,8 @@ being found so.
 
 Sets of lexemes, and of bytes, are integers used as bit sets.
 """
+from collections import deque
+
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -67,15 +69,16 @@ cdef class Overlaps:
     cdef int end                # bit of "the text ends here" in sets of what follows
     cdef list heads             # per lexeme: bytes that it may begin with
     cdef dict goes_on           # term -> bytes
+    cdef dict begins            # set of lexemes -> bytes that they may begin with
     cdef dict pairs             # (lexeme, lexeme) -> (do they share a text, bytes that go on in the second where the first ends)
     cdef list rivals            # per lexeme: those that may begin with the same byte
     cdef list beside            # per lexeme: those that may be allowed where it is
     cdef list first, follow     # per symbol: lexemes that may begin it, that may come behind it
 
-    def __cinit__(self, GrammarTables tables not None, int64_t fuel=100_000):
+    def __cinit__(self, GrammarTables tables not None, int64_t fuel=1_000_000):
         self.tables, self.regexes, self.fuel = tables, tables.regexes, fuel
         self.settled, self.end = True, tables.n_lexemes
-        self.goes_on, self.pairs, self.conflicts = {}, {}, {}
+        self.goes_on, self.begins, self.pairs, self.conflicts = {}, {}, {}, {}
         self.heads = [self._goes_on(x) if isinstance(x, int) else _machine_heads(x) for x in tables.lexemes]
         self._follow()
         self._beside()
@@ -108,13 +111,17 @@ cdef class Overlaps:
                 else:
                     wider[n + left].append(n + symbols[i])
         sets[2 * n - 1] = bit(self.end)
-        todo = [i for i in range(2 * n) if sets[i]]
+        todo = deque(i for i in range(2 * n) if sets[i])              # first in, first out: what grows often is passed on seldom
+        waits = [bool(s) for s in sets]
         while todo:
-            i = todo.pop()
+            i = todo.popleft()
+            waits[i] = False
             for k in wider[i]:
                 if sets[i] & ~sets[k]:
                     sets[k] |= sets[i]
-                    todo.append(k)
+                    if not waits[k]:
+                        waits[k] = True
+                        todo.append(k)
         self.first, self.follow = sets[:n], sets[n:]
 
     cdef bint _nullable(self, int32_t symbol):
@@ -170,9 +177,12 @@ cdef class Overlaps:
 
     def _begin(self, lexemes):
         """Bytes that some lexemes may begin with."""
-        out = 0
-        for x in bits(lexemes & ~bit(self.end)):
-            out |= self.heads[x]
+        out = self.begins.get(lexemes)
+        if out is None:
+            out = 0
+            for x in bits(lexemes & ~bit(self.end)):
+                out |= self.heads[x]
+            self.begins[lexemes] = out
         return out
 
     # -- pairs of automata -----------------------------------------------------------------------------------------------
