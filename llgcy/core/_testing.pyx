@@ -18,7 +18,7 @@ cdef class TableMachine(Machine):
 
     Parameters
     ----------
-    moves : dict
+    moves : mapping
         (row or None, state, byte) to (row, state): None where the state is inside a lexeme and stays inside.
     inside : set of int
         States inside a lexeme.
@@ -26,10 +26,10 @@ cdef class TableMachine(Machine):
         (row, state) where the text may end.
     """
 
-    cdef dict moves
+    cdef object moves           # a dict, or what answers get() like one
     cdef set final, lexeme
 
-    def __cinit__(self, dict moves not None, set inside not None, set final not None):
+    def __cinit__(self, object moves not None, set inside not None, set final not None):
         self.moves, self.lexeme, self.final = moves, inside, final
 
     cdef int start(self, State* out) except -1 nogil:

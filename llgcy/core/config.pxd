@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from llgcy.core.lexer cimport ENDED, NOTHING, OPEN, Joint, Lexer
 from llgcy.core.machine cimport Machine, Split
-from llgcy.core.rows cimport Buffer, Row, Rows, Shape, push, room
+from llgcy.core.rows cimport NO_ROW, Buffer, Row, Rows, Shape, push, room
 from llgcy.core.state cimport ALIVE, ASK, CROSS, DEAD, Leaf, State
 from llgcy.core.store cimport Arena, Budget, Index, Probe
 from llgcy.core.tables cimport GrammarTables

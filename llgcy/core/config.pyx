@@ -692,6 +692,19 @@ cdef class GrammarMachine(Machine):
             out.row = self.configuration(n)
         return 0
 
+    cdef int ready_key(self, const State* at, State* out) noexcept nogil:
+        cdef const Row* row
+        if at.mode >= NESTED or at.mode == SEVERAL:
+            return 0
+        row = self.rows.row(at.row)
+        if not row.plain and row.view == NO_ROW:
+            return 0
+        if out != at:
+            out[0] = at[0]
+        if not row.plain:
+            out.row = row.view
+        return 1
+
     cdef int split(self, const State* at, Split* out) except -1 nogil:
         cdef State inner
         cdef Frame* frame

@@ -535,6 +535,10 @@ cdef class JsonMachine(Machine):
             self.strings.mask_leaf(&at.leaf, side.used, self.horizon, &out.leaf)
         return 0
 
+    cdef int ready_key(self, const State* at, State* out) noexcept nogil:
+        self.mask_key(at, out)          # it reads only
+        return 1
+
     cdef int32_t white_room(self, const State* at) noexcept nogil:
         return self.gap - at.gap if at.gap else -1
 

@@ -9,12 +9,17 @@ cdef struct Split:          # how a mask inside a lexeme falls into a shared bas
     int64_t least       # where free: fewest characters still to come
     int64_t most        # where free: most characters still to come
 
+cdef enum:
+    MISS = 4            # only from ready_step: what comes next is not made yet; ask step()
+
 cdef class Machine:
-    # Every method may be called without the GIL, under the compiled grammar's lock.
+    # Every method may be called without the GIL, under the compiled grammar's lock; white_room() and those named ready_ without it.
     cdef int start(self, State* out) except -1 nogil
     # The state after one byte: DEAD, ALIVE or ASK. `out` may be `at`. `grow`: the byte is really taken (accept,
     # validate), so names read may enter stores; false while a trie is walked for a mask, where ASK may be answered.
     cdef int step(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil
+    # The same for both values of `grow`, out of what is ready: reads only. MISS leaves `out` as it is.
+    cdef int ready_step(self, const State* at, uint8_t byte, State* out) noexcept nogil
     # May the text end here?
     cdef int accepting(self, const State* at) except -1 nogil
     # Is the state inside a lexeme whose tokens are worth sorting apart from what follows it?
@@ -23,6 +28,8 @@ cdef class Machine:
     cdef int leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) except -1 nogil
     # The representative under which masks are remembered: same future for any one token.
     cdef int mask_key(self, const State* at, State* out) except -1 nogil
+    # The same out of what is ready: 1, or 0 where it is not.
+    cdef int ready_key(self, const State* at, State* out) noexcept nogil
     # 0: walk the trie. 1: classify, as `out` says. By default: inside() with the leaf as it is.
     cdef int split(self, const State* at, Split* out) except -1 nogil
     # The bytes after which a state that is apart from its plain one may still be so, or after which the lexeme has ended (bit b & 63

@@ -11,6 +11,9 @@ cdef class Machine:
     cdef int step(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil:
         return DEAD
 
+    cdef int ready_step(self, const State* at, uint8_t byte, State* out) noexcept nogil:
+        return MISS
+
     cdef int accepting(self, const State* at) except -1 nogil:
         return 0
 
@@ -22,6 +25,9 @@ cdef class Machine:
 
     cdef int mask_key(self, const State* at, State* out) except -1 nogil:
         out[0] = at[0]
+        return 0
+
+    cdef int ready_key(self, const State* at, State* out) noexcept nogil:
         return 0
 
     cdef int split(self, const State* at, Split* out) except -1 nogil:

@@ -1,8 +1,8 @@
 """A compiled grammar, and one sequence under it."""
 cimport cython
-from cpython.pythread cimport PyThread_type_lock
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from llgcy.core.history cimport Chunk
+from llgcy.core.lock cimport Lock
 from llgcy.core.machine cimport Machine
 from llgcy.core.masks cimport Mask, Masks
 from llgcy.core.state cimport State
@@ -19,9 +19,7 @@ cdef class CompiledGrammar:
     cdef readonly Machine machine
     cdef Masks masks
     cdef State begin                        # the state before the first byte
-    cdef PyThread_type_lock lock            # held for all that may write to a store
-    cdef int _acquire(self) except -1
-    cdef void _release(self) noexcept nogil
+    cdef Lock lock                          # held for all that may write to a store
 
 @cython.final
 cdef class Matcher:
@@ -31,8 +29,9 @@ cdef class Matcher:
     cdef int32_t tail_used          # entries of `tail` that are this matcher's
     cdef readonly int64_t steps     # accept calls that may be rolled back
     cdef State state
-    cdef bint busy                  # a call of another thread is under way
+    cdef int32_t busy               # lock.generation() while a call is under way; atomic
     cdef bint own_eos               # eos_token_ids differ from the vocabulary's
+    cdef int _claim(self) except -1
     cdef int _enter(self) except -1
     cdef int _push(self, const State* state) except -1
     cdef int _run(self, const uint8_t* text, Py_ssize_t length, State* state) except -1

@@ -1,12 +1,11 @@
 """Compiled grammars and matchers: the public objects of the runtime."""
 cimport cython
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_ND, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.pythread cimport (PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, NOWAIT_LOCK,
-                               WAIT_LOCK)
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from llgcy.core.history cimport CHUNK, Chunk, chunk_after
+from llgcy.core.lock cimport Lock, atomic_store, atomic_swap, generation
 from llgcy.core.machine cimport Machine
 from llgcy.core.masks cimport Mask, Masks
 from llgcy.core.state cimport ALIVE, DEAD, State
@@ -39,29 +38,13 @@ cdef class CompiledGrammar:
                   Budget mask_budget not None):
         self.grammar, self.tokenizer, self.vocabulary, self.machine = grammar, tokenizer, vocabulary, machine
         self.masks = Masks(machine, vocabulary, mask_budget)
-        self.lock = PyThread_allocate_lock()
-        if self.lock == NULL:
-            raise MemoryError("no lock")
+        self.lock = Lock()
         memset(&self.begin, 0, sizeof(State))
         cdef int alive
         with nogil:
             alive = machine.start(&self.begin)
         if alive != ALIVE:
             raise StateError("a machine without any text must be refused before it gets here")
-
-    def __dealloc__(self):
-        if self.lock != NULL:
-            PyThread_free_lock(self.lock)
-
-    cdef int _acquire(self) except -1:
-        # Waiting with the GIL in hand would stop the thread that holds the lock and wants the GIL.
-        if not PyThread_acquire_lock(self.lock, NOWAIT_LOCK):
-            with nogil:
-                PyThread_acquire_lock(self.lock, WAIT_LOCK)
-        return 0
-
-    cdef void _release(self) noexcept nogil:
-        PyThread_release_lock(self.lock)
 
     def matcher(self, prompt=None, *, eos_token_ids=None):
         """A new sequence.
@@ -117,16 +100,21 @@ cdef class Matcher:
             self.eos_token_ids = checked_eos(eos_token_ids, compiled.vocabulary.size)
             self.own_eos = self.eos_token_ids != compiled.vocabulary.eos
 
-    cdef int _enter(self) except -1:
-        if self.busy:
+    cdef int _claim(self) except -1:
+        """From here to `atomic_store(&self.busy, 0)` the matcher is this thread's. A claim made before a fork, by a thread that the child
+        does not have, is void."""
+        if atomic_swap(&self.busy, generation()) == generation():
             raise StateError("a matcher belongs to one thread at a time; fork() it, or wait")
-        self.compiled._acquire()
-        self.busy = True
+        return 0
+
+    cdef int _enter(self) except -1:
+        self._claim()
+        self.compiled.lock.acquire()
         return 0
 
     cdef void _leave(self) noexcept:
-        self.busy = False
-        self.compiled._release()
+        self.compiled.lock.release()
+        atomic_store(&self.busy, 0)
 
     cdef int _push(self, const State* state) except -1:
         if self.tail is None or self.tail_used == CHUNK or self.tail.used != self.tail_used:
@@ -272,8 +260,7 @@ cdef class Matcher:
         cdef int64_t left = n
         if not 0 <= left <= self.steps:
             raise ValueError(f"cannot roll back {n} of {self.steps} steps")
-        if self.busy:
-            raise StateError("a matcher belongs to one thread at a time; fork() it, or wait")
+        self._claim()
         self.steps -= left
         while left:
             if left < self.tail_used:
@@ -284,6 +271,7 @@ cdef class Matcher:
                 self.tail_used = self.tail.parent_used
                 self.tail = self.tail.parent
         self.state = self.compiled.begin if self.tail is None else self.tail.states[self.tail_used - 1]
+        atomic_store(&self.busy, 0)
 
     def reset(self):
         """Takes back everything."""
@@ -297,8 +285,10 @@ cdef class Matcher:
         Matcher
         """
         cdef Matcher other = Matcher.__new__(Matcher, self.compiled)
+        self._claim()
         other.eos_token_ids, other.own_eos = self.eos_token_ids, self.own_eos
         other.tail, other.tail_used, other.steps, other.state = self.tail, self.tail_used, self.steps, self.state
+        atomic_store(&self.busy, 0)
         return other
 
     def is_accepting(self):
@@ -418,13 +408,11 @@ cdef class Matcher:
         PyObject_GetBuffer(bitmask, &view, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | PyBUF_ND)
         try:
             out = row_of(&view, row, self.compiled.vocabulary.words, &words)
-            if self.busy:
-                raise StateError("a matcher belongs to one thread at a time; fork() it, or wait")
-            self.busy = True
+            self._claim()
             try:
                 some = self._fill(out)
             finally:
-                self.busy = False
+                atomic_store(&self.busy, 0)
             if words > self.compiled.vocabulary.words:
                 memset(out + self.compiled.vocabulary.words, 0, 4 * (words - self.compiled.vocabulary.words))
             return bool(some)
@@ -443,13 +431,13 @@ cdef class Matcher:
             for token in self.eos_token_ids:
                 out[token >> 5] |= <uint32_t>1 << (token & 31)
             return 1
-        compiled.machine.mask_key(&self.state, &key)
-        mask = compiled.masks.find(&key)
+        mask = compiled.masks.find(&key) if compiled.machine.ready_key(&self.state, &key) else NULL
         if mask != NULL and mask.n_asks == 0:
             some = compiled.masks.write(mask, compiled.machine.white_room(&self.state), out)
         else:
-            compiled._acquire()
+            compiled.lock.acquire()
             try:
+                compiled.machine.mask_key(&self.state, &key)
                 mask = compiled.masks.find(&key)        # another thread may have been faster
                 if mask == NULL:
                     mask = compiled.masks.compute(&key)
@@ -458,7 +446,7 @@ cdef class Matcher:
                     with nogil:
                         compiled.masks.answer(mask, &self.state, out)
             finally:
-                compiled._release()
+                compiled.lock.release()
         if self.own_eos:
             for token in compiled.vocabulary.eos:
                 out[token >> 5] &= ~(<uint32_t>1 << (token & 31))
