@@ -223,5 +223,9 @@ def compile(grammar: Grammar, tokenizer: Tokenizer, limits: Limits | None = None
     """
     limits = limits or Limits()
     vocabulary = _vocabulary(tokenizer)
-    machine = grammar._source.machine(Budget(limits.grammar_bytes, "the grammar"), max(1, vocabulary.trie.longest))
-    return CompiledGrammar(grammar, tokenizer, vocabulary, machine, Budget(limits.mask_bytes, "the masks"))
+
+    def make() -> tuple[Machine, Budget]:
+        budget = Budget(limits.grammar_bytes, "the grammar")
+        return grammar._source.machine(budget, max(1, vocabulary.trie.longest)), budget
+
+    return CompiledGrammar(grammar, tokenizer, vocabulary, make, limits.mask_bytes)

@@ -58,6 +58,10 @@ class LimitError(LlgcyError):
         super().__init__(message + (f" (at {pointer or '/'})" if pointer is not None else ""))
 
 
+class BudgetError(LimitError):
+    """What a grammar makes while it is used has filled its budget. Matchers answer with a fresh start where that can help."""
+
+
 class TokenizerError(LlgcyError):
     """A tokenizer that cannot be read, or that cannot spell what the grammar needs."""
 

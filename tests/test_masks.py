@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from llgcy.core._testing import TableMachine
 from llgcy.core.matcher import CompiledGrammar
-from llgcy.core.store import Budget
 from llgcy.core.trie import Vocabulary
 from llgcy.errors import StateError
 
@@ -60,7 +59,7 @@ class Model:
 
 def compiled(table, mask_bytes=1 << 20):
     vocabulary = Vocabulary([*TOKENS, None, None], (EOS,))
-    return CompiledGrammar(None, None, vocabulary, TableMachine(*table), Budget(mask_bytes, "the masks"))
+    return CompiledGrammar(None, None, vocabulary, lambda: (TableMachine(*table), None), mask_bytes)
 
 
 def bits(matcher):
@@ -172,4 +171,4 @@ def test_ids_outside_the_vocabulary():
 def test_no_text_is_an_internal_error():
     from llgcy.core.machine import Machine
     with pytest.raises(StateError):
-        CompiledGrammar(None, None, Vocabulary([b"a"], (1,)), Machine(), Budget(1 << 20, "the masks"))
+        CompiledGrammar(None, None, Vocabulary([b"a"], (1,)), lambda: (Machine(), None), 1 << 20)

@@ -8,7 +8,6 @@ import pytest
 
 import llgcy
 from llgcy.core.matcher import CompiledGrammar
-from llgcy.core.store import Budget
 from llgcy.errors import StateError
 
 from test_masks import EOS, TOKENS, TableMachine, Vocabulary
@@ -106,7 +105,7 @@ def blocked(call):
     """A matcher in whose call another thread is, the moves that it waits in, and that thread."""
     moves = Waits({(None, 0, 97): (0, 0)})
     vocabulary = Vocabulary([*TOKENS, None, None], (EOS,))
-    compiled = CompiledGrammar(None, None, vocabulary, TableMachine(moves, {0}, set()), Budget(1 << 20, "the masks"))
+    compiled = CompiledGrammar(None, None, vocabulary, lambda: (TableMachine(moves, {0}, set()), None), 1 << 20)
     matcher = compiled.matcher()
     thread = threading.Thread(target=call, args=(matcher,))
     thread.start()

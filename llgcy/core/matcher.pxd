@@ -1,43 +1,69 @@
 """A compiled grammar, and one sequence under it."""
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from llgcy.core.engine cimport Engine
 from llgcy.core.history cimport Chunk
-from llgcy.core.lock cimport Lock
-from llgcy.core.machine cimport Machine
-from llgcy.core.masks cimport Mask, Masks
 from llgcy.core.state cimport State
 from llgcy.core.trie cimport Vocabulary
 
 cdef enum:
-    TERMINATED = -1         # State.mode once EOS was accepted
+    HEALING = -1            # State.mode: inside the text that the output has to repeat (Matcher.heal); gap bytes of it are read
 
 @cython.final
 cdef class CompiledGrammar:
     cdef readonly object grammar            # the Grammar that it was compiled from
     cdef readonly object tokenizer          # the Tokenizer
     cdef readonly Vocabulary vocabulary
-    cdef readonly Machine machine
-    cdef Masks masks
-    cdef State begin                        # the state before the first byte
-    cdef Lock lock                          # held for all that may write to a store
+    cdef object make                        # () -> (Machine, its Budget): what an engine begins with
+    cdef size_t mask_bytes                  # of each engine
+    cdef bytes eos                          # the vocabulary's EOS ids, as int32s
+    cdef Engine engine                      # the current one
+    cdef readonly int64_t renewals          # engines that took over from a full one
+    cdef Engine _renewed(self, Engine old)
 
 @cython.final
 cdef class Matcher:
     cdef readonly CompiledGrammar compiled
     cdef readonly tuple eos_token_ids
+    cdef bytes eos                  # the same, as int32s
+    cdef const int32_t* eos_ids     # ... where they are
+    cdef int32_t n_eos              # how many
+    cdef bint own_eos               # they differ from the vocabulary's
+    cdef bint canonical             # masks allow forced tokens in their canonical spelling alone
+    cdef bytes heal                 # text that the output has to begin with, before the grammar's own
+    cdef const uint8_t* heal_text   # where it is
+    cdef int32_t heal_length        # bytes of it
+    cdef readonly int healed        # tokens of the prompt that `heal` stands for
     cdef Chunk tail                 # last chunk of the history, None before the first step
-    cdef int32_t tail_used          # entries of `tail` that are this matcher's
+    cdef int32_t tail_used          # entries of `tail` that are this matcher's, > 0 where there is one
     cdef readonly int64_t steps     # accept calls that may be rolled back
-    cdef State state
+    cdef State state                # where `engine` is the compiled grammar's: what the steps led to
+    cdef int64_t engine             # number of the engine that `state` belongs to, 0: none, it must be made from the history
+    cdef int64_t stuck              # number of an engine of whose budget this sequence alone takes more than half
     cdef int32_t busy               # lock.generation() while a call is under way; atomic
-    cdef bint own_eos               # eos_token_ids differ from the vocabulary's
+
+    cdef void _point(self) noexcept
+    # A call: claims the matcher for this thread, and returns the engine that its state belongs to. To be ended by _leave().
     cdef int _claim(self) except -1
-    cdef int _enter(self) except -1
-    cdef int _push(self, const State* state) except -1
-    cdef int _run(self, const uint8_t* text, Py_ssize_t length, State* state) except -1
-    cdef int _token(self, int32_t token, State* state) except -1
-    cdef int _accepting(self) except -1
+    cdef Engine _enter(self)
     cdef void _leave(self) noexcept
+    # Brings the state into an engine.
+    cdef int _settle(self, Engine engine) except -1
+    # The engine to try again with after a BudgetError, which is raised again where that cannot help.
+    cdef Engine _again(self, Engine engine, object error)
+    cdef int _restore(self, Engine engine, Chunk chunk) except -1
+    cdef int _take(self, Engine engine, Chunk chunk, int32_t step, State* state) except -1
+    cdef int _push(self, Engine engine, int32_t token, object text, const State* state) except -1
+    cdef bint _terminated(self) noexcept
+    cdef bint _is_eos(self, int32_t token) noexcept nogil
+    cdef int _run(self, Engine engine, const uint8_t* text, Py_ssize_t length, State* state) except -1 nogil
+    cdef int _token(self, Engine engine, int32_t token, State* state) except -1 nogil
+    cdef int _may_end(self, Engine engine, const State* state) except -1 nogil
     cdef int _checked(self, object token) except -1
-    cdef int _only_byte(self, const State* at) except -3
-    cdef int _fill(self, uint32_t* out) except -1
+    cdef int _accept(self, Engine engine, int32_t token) except -1
+    cdef int _validate(self, Engine engine, list ids) except -1
+    cdef bytes _forced(self, Engine engine, State* end)
+    cdef int _fill(self, Engine engine, uint32_t* out) except -1
+    cdef int _fill_healing(self, Engine engine, uint32_t* out) except -1
+    cdef int _fill_forced(self, Engine engine, uint32_t* out) except -1
+    cdef list _canonical(self, Engine engine, bytes text, const State* end)

@@ -2,17 +2,22 @@
 cimport cython
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_ND, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memset
+from libc.stdlib cimport free
+from libc.string cimport memcmp, memset
 
-from llgcy.core.history cimport CHUNK, Chunk, chunk_after
-from llgcy.core.lock cimport Lock, atomic_store, atomic_swap, generation
-from llgcy.core.machine cimport Machine
-from llgcy.core.masks cimport Mask, Masks
-from llgcy.core.state cimport ALIVE, DEAD, State
-from llgcy.core.store cimport Budget
+from llgcy.core.engine cimport NO_BYTE, Engine
+from llgcy.core.history cimport CHUNK, END, RECENT, Chunk, chunk_after, new_states
+from llgcy.core.lock cimport atomic_store, atomic_swap, generation
+from llgcy.core.masks cimport Mask
+from llgcy.core.spelling cimport goes_on, put_extensions, put_spellings
+from llgcy.core.state cimport State
 from llgcy.core.trie cimport Vocabulary
 
-from llgcy.errors import StateError
+from llgcy.errors import BudgetError, StateError
+from llgcy.tokenizer import canonical
+
+cdef enum:
+    MOST_FORCED = 1 << 20       # bytes that forced_bytes() looks ahead
 
 
 @cython.final
@@ -21,10 +26,22 @@ cdef class CompiledGrammar:
 
     Immutable to its users: any number of matchers and threads may share it.
 
+    Parameters
+    ----------
+    grammar : Grammar
+    tokenizer : Tokenizer
+    vocabulary : Vocabulary
+    make : callable
+        Without arguments: (a new Machine, the Budget of all that it makes, or None). Called again whenever that budget is spent.
+    mask_bytes : int
+        For remembered masks.
+
     Attributes
     ----------
     grammar : Grammar
     tokenizer : Tokenizer
+    renewals : int
+        How often what had been made was thrown away, because the budget was spent.
 
     Examples
     --------
@@ -34,39 +51,55 @@ cdef class CompiledGrammar:
     True
     """
 
-    def __cinit__(self, object grammar, object tokenizer, Vocabulary vocabulary not None, Machine machine not None,
-                  Budget mask_budget not None):
-        self.grammar, self.tokenizer, self.vocabulary, self.machine = grammar, tokenizer, vocabulary, machine
-        self.masks = Masks(machine, vocabulary, mask_budget)
-        self.lock = Lock()
-        memset(&self.begin, 0, sizeof(State))
-        cdef int alive
-        with nogil:
-            alive = machine.start(&self.begin)
-        if alive != ALIVE:
-            raise StateError("a machine without any text must be refused before it gets here")
+    def __cinit__(self, object grammar, object tokenizer, Vocabulary vocabulary not None, object make not None, size_t mask_bytes):
+        self.grammar, self.tokenizer, self.vocabulary, self.make, self.mask_bytes = grammar, tokenizer, vocabulary, make, mask_bytes
+        self.engine, self.eos = Engine(*make(), vocabulary, mask_bytes), as_ids(vocabulary.eos)
 
-    def matcher(self, prompt=None, *, eos_token_ids=None):
+    cdef Engine _renewed(self, Engine old):
+        """An engine in place of a full one."""
+        cdef Engine new
+        if self.engine is old:
+            new = Engine(*self.make(), self.vocabulary, self.mask_bytes)
+            if self.engine is old:          # else another thread was faster
+                self.engine = new
+                self.renewals += 1
+        return self.engine
+
+    def matcher(self, prompt=None, *, eos_token_ids=None, tokens="any"):
         """A new sequence.
 
         Parameters
         ----------
+        prompt : sequence of int, optional
+            The tokens before the output. Its last ones may stand for less than the model would have chosen, had it seen what
+            follows; `Matcher.healed` says how many to drop, and the output then repeats their text.
         eos_token_ids : int or sequence of int, optional
             Instead of the tokenizer's.
+        tokens : "any" or "canonical"
+            Any: masks allow every token. Canonical: where text is forced, they allow only the tokens that the tokenizer itself
+            would spell it with. Which tokens are accepted does not depend on it.
 
         Returns
         -------
         Matcher
+
+        Raises
+        ------
+        ValueError
+            An id is not in the vocabulary.
         """
-        if prompt is not None:
-            raise TypeError("prompt= (token healing) is not supported yet; begin the matcher at a token boundary")
-        return Matcher(self, eos_token_ids)
+        if tokens not in ("any", "canonical"):
+            raise ValueError(f"tokens must be 'any' or 'canonical', not {tokens!r}")
+        return Matcher(self, eos_token_ids, prompt, tokens == "canonical")
+
+    @property
+    def machine(self):
+        """The recogniser in use."""
+        return self.engine.machine
 
     def stats(self):
-        """Counters, as a dict of int: states, masks by kind, bytes."""
-        out = dict(self.machine.stats())
-        out.update(self.masks.stats())
-        return out
+        """Counters, as a dict of int: states, masks by kind, bytes, ``renewals``."""
+        return {**self.engine.stats(), "renewals": self.renewals}
 
 
 cdef tuple checked_eos(object ids, int32_t size):
@@ -79,11 +112,30 @@ cdef tuple checked_eos(object ids, int32_t size):
     return out
 
 
+cdef bytes as_ids(tuple ids):
+    """As int32s side by side."""
+    cdef bytes out = bytes(len(ids) * sizeof(int32_t))
+    cdef int32_t* to = <int32_t*><char*>out         # filled before anyone else sees it
+    cdef Py_ssize_t i
+    for i in range(len(ids)):
+        to[i] = ids[i]
+    return out
+
+
 @cython.final
 cdef class Matcher:
     """One sequence under a compiled grammar: what may come next, and what has come.
 
     A matcher has one owner; a call while another thread is inside one raises `StateError`. Made by `CompiledGrammar.matcher`.
+
+    Attributes
+    ----------
+    compiled : CompiledGrammar
+    eos_token_ids : tuple of int
+    healed : int
+        How many of the prompt's last tokens to drop; the output repeats their text.
+    steps : int
+        Accept calls that may be rolled back.
 
     Examples
     --------
@@ -93,67 +145,188 @@ cdef class Matcher:
     (True, True, b'')
     """
 
-    def __cinit__(self, CompiledGrammar compiled not None, object eos_token_ids=None):
-        self.compiled, self.state = compiled, compiled.begin
-        self.eos_token_ids = compiled.vocabulary.eos
+    def __cinit__(self, CompiledGrammar compiled not None, object eos_token_ids=None, object prompt=None, bint canonical=False):
+        self.compiled, self.canonical, self.heal = compiled, canonical, b""
+        self.eos_token_ids, self.eos = compiled.vocabulary.eos, compiled.eos
         if eos_token_ids is not None:
             self.eos_token_ids = checked_eos(eos_token_ids, compiled.vocabulary.size)
             self.own_eos = self.eos_token_ids != compiled.vocabulary.eos
+            self.eos = as_ids(self.eos_token_ids)
+        self._point()
+        if prompt is not None:
+            self._heal([self._checked(token) for token in prompt])
+
+    def _heal(self, list prompt):
+        """Finds out how many tokens at the end of the prompt to drop."""
+        cdef Engine engine = self.compiled.engine
+        tokenizer = self.compiled.tokenizer
+        self.healed = canonical.healed(tokenizer, prompt, lambda text: self._goes_on(engine, text, (<const char*>&engine.begin)[:sizeof(State)]))
+        self.heal = tokenizer.decode_bytes(prompt[len(prompt) - self.healed:])
+        self._point()
+
+    cdef void _point(self) noexcept:
+        """Sets the pointers to what stands in bytes objects, so that it is read without the GIL."""
+        self.eos_ids, self.n_eos = <const int32_t*><const char*>self.eos, <int32_t>(len(self.eos) // sizeof(int32_t))
+        self.heal_text, self.heal_length = <const uint8_t*><const char*>self.heal, <int32_t>len(self.heal)
+
+    # -- calls ----------------------------------------------------------------------------------------------------------
 
     cdef int _claim(self) except -1:
-        """From here to `atomic_store(&self.busy, 0)` the matcher is this thread's. A claim made before a fork, by a thread that the child
-        does not have, is void."""
+        """From here to `atomic_store(&self.busy, 0)` the matcher is this thread's. A claim made before a fork, by a thread that
+        the child does not have, is void."""
         if atomic_swap(&self.busy, generation()) == generation():
             raise StateError("a matcher belongs to one thread at a time; fork() it, or wait")
         return 0
 
-    cdef int _enter(self) except -1:
+    cdef Engine _enter(self):
+        cdef Engine engine = self.compiled.engine
         self._claim()
-        self.compiled.lock.acquire()
-        return 0
+        if self.engine != engine.number:
+            try:
+                self._settle(engine)
+            except BudgetError as error:
+                try:
+                    engine = self._again(engine, error)
+                except:
+                    self._leave()
+                    raise
+            except:
+                self._leave()
+                raise
+        return engine
 
     cdef void _leave(self) noexcept:
-        self.compiled.lock.release()
         atomic_store(&self.busy, 0)
 
-    cdef int _push(self, const State* state) except -1:
-        if self.tail is None or self.tail_used == CHUNK or self.tail.used != self.tail_used:
-            self.tail = chunk_after(self.tail, self.tail_used)
+    cdef Engine _again(self, Engine engine, object error):
+        cdef Engine new
+        if engine.budget is None or self.stuck == engine.number:
+            raise error
+        new = self.compiled._renewed(engine)
+        self._settle(new)
+        if new.budget.used > new.budget.limit // 2:
+            self.stuck = new.number
+        return new
+
+    cdef int _settle(self, Engine engine) except -1:
+        cdef list chunks = []
+        cdef Chunk chunk = self.tail
+        cdef int32_t used = self.tail_used, i
+        cdef State state
+        self.engine = 0
+        while chunk is not None and chunk.engine != engine.number:
+            chunks.append(chunk)
+            used, chunk = chunk.parent_used, chunk.parent
+        if chunk is None:
+            state = engine.begin
+            if self.heal_length:
+                memset(&state, 0, sizeof(State))
+                state.mode = HEALING
+        elif chunk.states != NULL:
+            state = chunk.states[used - 1]
+        else:
+            state = chunk.begin
+            for i in range(used):
+                self._take(engine, chunk, i, &state)
+        while chunks:
+            chunk = <Chunk>chunks.pop()
+            used = (<Chunk>chunks[len(chunks) - 1]).parent_used if chunks else self.tail_used
+            chunk.adopt(&state, engine.number)
+            if len(chunks) < RECENT:
+                self._restore(engine, chunk)
+            for i in range(used if chunk.states == NULL else 0):
+                self._take(engine, chunk, i, &state)
+            if chunk.states != NULL:
+                state = chunk.states[used - 1]
+        self.state, self.engine = state, engine.number
+        return 0
+
+    cdef int _restore(self, Engine engine, Chunk chunk) except -1:
+        """Makes the states of a chunk again, for all steps that any fork has taken there."""
+        cdef State state = chunk.begin
+        cdef State* states = new_states()
+        cdef int32_t i
+        try:
+            for i in range(chunk.used):
+                self._take(engine, chunk, i, &state)
+                states[i] = state
+        except:
+            free(states)
+            raise
+        chunk.keep(states, engine.number)
+        return 0
+
+    cdef int _take(self, Engine engine, Chunk chunk, int32_t step, State* state) except -1:
+        """Takes a step of the history once more."""
+        cdef int32_t token = chunk.tokens[step]
+        cdef bytes text
+        cdef int taken = 1
+        if token < 0:
+            text = chunk.texts[~token]
+            taken = self._run(engine, <const uint8_t*><const char*>text, len(text), state)
+        elif not token & END:
+            taken = self._token(engine, token, state)
+        if not taken:
+            raise AssertionError("a step that was taken before is refused")
+        return 0
+
+    cdef int _push(self, Engine engine, int32_t token, object text, const State* state) except -1:
+        cdef Chunk tail = self.tail
+        if tail is None or self.tail_used == CHUNK or tail.used != self.tail_used or tail.states == NULL:
+            tail = self.tail = chunk_after(tail, self.tail_used, &self.state, engine.number)
             self.tail_used = 0
-        self.tail.states[self.tail_used] = state[0]
+        tail.tokens[self.tail_used] = tail.note(text) if token < 0 else token
+        tail.states[self.tail_used] = state[0]
         self.tail_used += 1
-        self.tail.used = self.tail_used
+        tail.used = self.tail_used
         self.steps += 1
         self.state = state[0]
         return 0
 
-    cdef int _run(self, const uint8_t* text, Py_ssize_t length, State* state) except -1:
-        cdef Py_ssize_t i
-        with nogil:
-            for i in range(length):
-                if self.compiled.machine.step(state, text[i], True, state) != ALIVE:
-                    return 0
-        return 1
+    cdef bint _terminated(self) noexcept:
+        cdef int32_t token
+        if self.tail is None:
+            return False
+        token = self.tail.tokens[self.tail_used - 1]
+        return token >= 0 and token & END
 
-    cdef int _token(self, int32_t token, State* state) except -1:
+    cdef bint _is_eos(self, int32_t token) noexcept nogil:
+        cdef int32_t i
+        for i in range(self.n_eos):
+            if self.eos_ids[i] == token:
+                return True
+        return False
+
+    cdef int _run(self, Engine engine, const uint8_t* text, Py_ssize_t length, State* state) except -1 nogil:
+        cdef Py_ssize_t n
+        if state.mode == HEALING:
+            n = min(length, <Py_ssize_t>(self.heal_length - state.gap))
+            if memcmp(text, self.heal_text + state.gap, n):
+                return 0
+            state.gap += <int32_t>n
+            if state.gap < self.heal_length:
+                return 1
+            state[0] = engine.begin
+            text += n
+            length -= n
+        return engine.run(text, length, state)
+
+    cdef int _token(self, Engine engine, int32_t token, State* state) except -1 nogil:
         """Steps a token that is no EOS; 0 where it is refused."""
         cdef int32_t length
         cdef const uint8_t* text = self.compiled.vocabulary.bytes_of(token, &length)
-        return self._run(text, length, state) if length else 0
+        return self._run(engine, text, length, state) if length else 0
 
-    cdef int _accepting(self) except -1:
-        cdef int out
-        if self.state.mode == TERMINATED:
-            return 1
-        with nogil:
-            out = self.compiled.machine.accepting(&self.state)
-        return out
+    cdef int _may_end(self, Engine engine, const State* state) except -1 nogil:
+        return 0 if state.mode == HEALING else engine.accepting(state)
 
     cdef int _checked(self, object token) except -1:
         cdef Py_ssize_t id_ = token
         if not 0 <= id_ < self.compiled.vocabulary.size:
             raise ValueError(f"{token!r} is not an id of the vocabulary of {self.compiled.vocabulary.size:,}")
         return <int>id_
+
+    # -- taking ---------------------------------------------------------------------------------------------------------
 
     def accept_token(self, token, /):
         """Takes one token.
@@ -171,29 +344,31 @@ cdef class Matcher:
         ------
         ValueError
             Where it is not an id of the vocabulary.
+        LimitError
+            Where the sequence needs more than the grammar's budget; nothing has changed.
         """
         cdef int32_t id_ = self._checked(token)
-        cdef State state
-        self._enter()
+        cdef Engine engine = self._enter()
         try:
-            if id_ in self.eos_token_ids:
-                if self.state.mode == TERMINATED:
-                    return True
-                if not self._accepting():
-                    return False
-                state = self.state
-                state.mode = TERMINATED
-                self._push(&state)
-                return True
-            if self.state.mode == TERMINATED:
-                return False
-            state = self.state
-            if not self._token(id_, &state):
-                return False
-            self._push(&state)
-            return True
+            try:
+                return bool(self._accept(engine, id_))
+            except BudgetError as error:
+                return bool(self._accept(self._again(engine, error), id_))
         finally:
             self._leave()
+
+    cdef int _accept(self, Engine engine, int32_t token) except -1:
+        cdef State state = self.state
+        if self._is_eos(token):
+            if not self._terminated():
+                if not self._may_end(engine, &state):
+                    return 0
+                self._push(engine, token | END, None, &state)
+            return 1
+        if self._terminated() or not self._token(engine, token, &state):
+            return 0
+        self._push(engine, token, None, &state)
+        return 1
 
     def accept_tokens(self, tokens, /):
         """Takes tokens up to the first that is refused; how many were taken."""
@@ -206,18 +381,27 @@ cdef class Matcher:
 
     def accept_bytes(self, bytes text not None, /):
         """Takes bytes, as one step for `rollback`; False: refused, and nothing has changed."""
-        cdef State state
-        self._enter()
+        cdef Engine engine = self._enter()
         try:
-            if self.state.mode == TERMINATED:
-                return not text
-            state = self.state
-            if not self._run(<const uint8_t*><const char*>text, len(text), &state):
-                return False
-            self._push(&state)
-            return True
+            try:
+                return self._accept_bytes(engine, text)
+            except BudgetError as error:
+                return self._accept_bytes(self._again(engine, error), text)
         finally:
             self._leave()
+
+    def _accept_bytes(self, Engine engine, bytes text):
+        cdef State state = self.state
+        cdef int taken
+        cdef const uint8_t* data = <const uint8_t*><const char*>text
+        cdef Py_ssize_t length = len(text)
+        if self._terminated():
+            return not text
+        with nogil:
+            taken = self._run(engine, data, length, &state)
+        if taken:
+            self._push(engine, -1, text, &state)
+        return bool(taken)
 
     def validate_tokens(self, tokens, /):
         """How many of these tokens could be accepted one after the other; nothing changes.
@@ -228,26 +412,29 @@ cdef class Matcher:
             Where one of them is not an id of the vocabulary.
         """
         cdef list ids = [self._checked(token) for token in tokens]
-        cdef int32_t id_
-        cdef int count = 0, accepting
-        cdef State state
-        self._enter()
+        cdef Engine engine = self._enter()
         try:
-            state = self.state
-            for id_ in ids:
-                if id_ in self.eos_token_ids:
-                    if state.mode != TERMINATED:
-                        with nogil:
-                            accepting = self.compiled.machine.accepting(&state)
-                        if not accepting:
-                            break
-                        state.mode = TERMINATED
-                elif state.mode == TERMINATED or not self._token(id_, &state):
-                    break
-                count += 1
-            return count
+            try:
+                return self._validate(engine, ids)
+            except BudgetError as error:
+                return self._validate(self._again(engine, error), ids)
         finally:
             self._leave()
+
+    cdef int _validate(self, Engine engine, list ids) except -1:
+        cdef State state = self.state
+        cdef bint terminated = self._terminated()
+        cdef int32_t id_
+        cdef int count = 0
+        for id_ in ids:
+            if self._is_eos(id_):
+                if not terminated and not self._may_end(engine, &state):
+                    break
+                terminated = True
+            elif terminated or not self._token(engine, id_, &state):
+                break
+            count += 1
+        return count
 
     def rollback(self, n, /):
         """Takes back the last n accept calls.
@@ -261,17 +448,21 @@ cdef class Matcher:
         if not 0 <= left <= self.steps:
             raise ValueError(f"cannot roll back {n} of {self.steps} steps")
         self._claim()
-        self.steps -= left
-        while left:
-            if left < self.tail_used:
-                self.tail_used -= <int32_t>left
-                left = 0
-            else:
+        if left:
+            self.steps -= left
+            while left:
+                if left < self.tail_used:
+                    self.tail_used -= <int32_t>left
+                    break
                 left -= self.tail_used
                 self.tail_used = self.tail.parent_used
                 self.tail = self.tail.parent
-        self.state = self.compiled.begin if self.tail is None else self.tail.states[self.tail_used - 1]
-        atomic_store(&self.busy, 0)
+            if self.tail is not None and self.tail.engine == self.engine and self.tail.states != NULL:
+                self.state = self.tail.states[self.tail_used - 1]
+            else:
+                self.engine = 0         # the next call makes it from the history
+            self.stuck = 0
+        self._leave()
 
     def reset(self):
         """Takes back everything."""
@@ -286,80 +477,165 @@ cdef class Matcher:
         """
         cdef Matcher other = Matcher.__new__(Matcher, self.compiled)
         self._claim()
-        other.eos_token_ids, other.own_eos = self.eos_token_ids, self.own_eos
-        other.tail, other.tail_used, other.steps, other.state = self.tail, self.tail_used, self.steps, self.state
-        atomic_store(&self.busy, 0)
+        other.eos_token_ids, other.eos, other.own_eos = self.eos_token_ids, self.eos, self.own_eos
+        other.canonical, other.heal, other.healed = self.canonical, self.heal, self.healed
+        other._point()
+        other.tail, other.tail_used, other.steps = self.tail, self.tail_used, self.steps
+        other.state, other.engine, other.stuck = self.state, self.engine, self.stuck
+        self._leave()
         return other
+
+    # -- asking ---------------------------------------------------------------------------------------------------------
+
+    def _retried(self, question):
+        """Asks with the engine; again with a new one, where the budget of the first is spent."""
+        cdef Engine engine = self._enter()
+        try:
+            try:
+                return question(engine)
+            except BudgetError as error:
+                return question(self._again(engine, error))
+        finally:
+            self._leave()
 
     def is_accepting(self):
         """May the text end here? Then EOS is allowed."""
-        self._enter()
+        cdef Engine engine = self._enter()
         try:
-            return bool(self._accepting())
+            if self._terminated():
+                return True
+            try:
+                return bool(self._may_end(engine, &self.state))
+            except BudgetError as error:
+                return bool(self._may_end(self._again(engine, error), &self.state))
         finally:
             self._leave()
 
     def is_complete(self):
         """Must the text end here? True right after the last byte of a finite language, and once terminated."""
-        self._enter()
+        return self._retried(self._complete)
+
+    def _complete(self, Engine engine):
+        cdef int byte
+        if self._terminated():
+            return True
+        if not self._may_end(engine, &self.state):
+            return False
+        engine.lock.acquire()
         try:
-            if self.state.mode == TERMINATED:
-                return True
-            return bool(self._accepting()) and self._only_byte(&self.state) == -1
+            with nogil:
+                byte = engine.only_byte(&self.state)
         finally:
-            self._leave()
+            engine.lock.release()
+        return byte == NO_BYTE
 
     def is_terminated(self):
         """Was EOS accepted?"""
-        return self.state.mode == TERMINATED
+        return self._terminated()
 
     @property
     def stop_reason(self):
         """None while the text goes on, "eos" once EOS was accepted."""
-        return "eos" if self.state.mode == TERMINATED else None
+        return "eos" if self._terminated() else None
 
     @property
     def temperature(self):
         """The temperature that the grammar asks for here, or None."""
         return None
 
-    cdef int _only_byte(self, const State* at) except -3:
-        """The one byte that may follow, -1: none may, -2: several."""
-        cdef int byte, found = -1
-        cdef State after
-        with nogil:
-            for byte in range(256):
-                if self.compiled.machine.step(at, <uint8_t>byte, False, &after) != DEAD:
-                    if found >= 0:
-                        return -2
-                    found = byte
-        return found
+    cdef bytes _forced(self, Engine engine, State* end):
+        """The bytes that must follow, and the state behind them."""
+        cdef bytearray out = bytearray()
+        cdef int byte
+        end[0] = self.state
+        if self._terminated():
+            return b""
+        if end.mode == HEALING:
+            out += self.heal[end.gap:]
+            end[0] = engine.begin
+        engine.lock.acquire()
+        try:
+            while len(out) < MOST_FORCED:
+                with nogil:
+                    byte = -1 if engine.machine.accepting(end) else engine.only_byte(end)
+                if byte < 0:
+                    break
+                out.append(byte)
+                with nogil:
+                    engine.machine.step(end, <uint8_t>byte, True, end)
+        finally:
+            engine.lock.release()
+        return bytes(out)
 
     def forced_bytes(self):
-        """The bytes that must follow: up to the first choice, or the first place where the text may end.
+        """The bytes that must follow: up to the first choice, or the first place where the text may end; at most a megabyte.
 
         Returns
         -------
         bytes
         """
-        cdef State state
-        cdef int byte, accepting
-        cdef bytearray out = bytearray()
-        self._enter()
+        return self._retried(self._forced_bytes)
+
+    def _forced_bytes(self, Engine engine):
+        cdef State end
+        return self._forced(engine, &end)
+
+    def forced_tokens(self):
+        """The tokens that must follow, as the tokenizer itself would spell the forced text.
+
+        The last ones of the forced text are left out where what may follow it could change them. So a model may skip the calls for
+        these tokens without ever seeing text spelled in a way it does not know.
+
+        Returns
+        -------
+        list of int
+            Always accepted. Empty where the tokenizer cannot encode.
+        """
+        return self._retried(self._forced_tokens)
+
+    def _forced_tokens(self, Engine engine):
+        cdef State end
+        cdef bytes text
+        tokenizer = self.compiled.tokenizer
+        if tokenizer is None or not tokenizer.can_encode:
+            return []
+        text = self._forced(engine, &end)
+        return self._canonical(engine, text, &end) if text else []
+
+    cdef list _canonical(self, Engine engine, bytes text, const State* end):
+        """The tokens of a forced text, without those at its end that what follows may change."""
+        cdef bytes state = (<const char*>end)[:sizeof(State)]
+        return canonical.forced_tokens(self.compiled.tokenizer, self._last_tokens(canonical.FARTHEST), text, engine.completion(end),
+                                       lambda tail: self._goes_on(engine, tail, state))
+
+    def _goes_on(self, Engine engine, bytes text, bytes state):
+        """Is there a token that spells the text and at least one byte more that may come in the state?"""
+        cdef int found
+        cdef const uint8_t* data = <const uint8_t*><const char*>text
+        cdef int32_t length = <int32_t>len(text)
+        cdef const State* at = <const State*><const char*>state
+        engine.lock.acquire()
         try:
-            state = self.state
-            while state.mode != TERMINATED:
-                with nogil:
-                    accepting = self.compiled.machine.accepting(&state)
-                byte = -1 if accepting else self._only_byte(&state)
-                if byte < 0:
-                    break
-                out.append(byte)
-                with nogil:
-                    self.compiled.machine.step(&state, <uint8_t>byte, True, &state)
-            return bytes(out)
+            with nogil:
+                found = goes_on(engine.machine, self.compiled.vocabulary, data, length, at)
         finally:
-            self._leave()
+            engine.lock.release()
+        return bool(found)
+
+    def _last_tokens(self, int most):
+        """The last tokens taken, as far as there are only such."""
+        cdef Chunk chunk = self.tail
+        cdef int32_t used = self.tail_used
+        cdef list out = []
+        while chunk is not None and len(out) < most:
+            if used == 0:
+                used, chunk = chunk.parent_used, chunk.parent
+                continue
+            used -= 1
+            if chunk.tokens[used] < 0 or chunk.tokens[used] & END:
+                break
+            out.append(chunk.tokens[used])
+        return out[::-1]
 
     def completion(self):
         """A short text that ends the output validly from here.
@@ -368,13 +644,18 @@ cdef class Matcher:
         -------
         bytes
         """
-        self._enter()
-        try:
-            if self.state.mode == TERMINATED:
-                return b""
-            return self.compiled.machine.completion((<const char*>&self.state)[:sizeof(State)])
-        finally:
-            self._leave()
+        return self._retried(self._completion)
+
+    def _completion(self, Engine engine):
+        cdef State state = self.state
+        cdef bytes first = b""
+        if self._terminated():
+            return b""
+        if state.mode == HEALING:
+            first, state = self.heal[state.gap:], engine.begin
+        return first + engine.completion(&state)
+
+    # -- masks ----------------------------------------------------------------------------------------------------------
 
     def fill_next_token_bitmask(self, bitmask, row=0, /):
         """Writes which tokens may come next.
@@ -398,61 +679,109 @@ cdef class Matcher:
             Where the buffer is too small or not int32.
         TypeError
             Where it is no buffer.
+        LimitError
+            Where the mask needs more than the grammar's budget. The matcher stays as it is.
         """
         cdef Py_buffer view
         cdef uint32_t* out
         cdef Py_ssize_t words
         cdef int some
+        cdef Engine engine
         if hasattr(bitmask, "numpy") and hasattr(bitmask, "data_ptr"):      # a torch tensor
             bitmask = bitmask.numpy()
         PyObject_GetBuffer(bitmask, &view, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | PyBUF_ND)
         try:
             out = row_of(&view, row, self.compiled.vocabulary.words, &words)
-            self._claim()
+            engine = self._enter()
             try:
-                some = self._fill(out)
+                try:
+                    some = self._fill(engine, out)
+                except BudgetError as error:
+                    some = self._fill(self._again(engine, error), out)
             finally:
-                atomic_store(&self.busy, 0)
+                self._leave()
             if words > self.compiled.vocabulary.words:
                 memset(out + self.compiled.vocabulary.words, 0, 4 * (words - self.compiled.vocabulary.words))
             return bool(some)
         finally:
             PyBuffer_Release(&view)
 
-    cdef int _fill(self, uint32_t* out) except -1:
+    cdef int _fill(self, Engine engine, uint32_t* out) except -1:
         """Writes the mask's words; 1 where some token is not allowed."""
-        cdef CompiledGrammar compiled = self.compiled
         cdef State key
         cdef const Mask* mask
-        cdef int some
+        cdef int some, ready
         cdef int32_t token
-        if self.state.mode == TERMINATED:
-            memset(out, 0, 4 * <size_t>compiled.vocabulary.words)
+        if self._terminated():
+            memset(out, 0, 4 * <size_t>self.compiled.vocabulary.words)
             for token in self.eos_token_ids:
                 out[token >> 5] |= <uint32_t>1 << (token & 31)
             return 1
-        mask = compiled.masks.find(&key) if compiled.machine.ready_key(&self.state, &key) else NULL
+        if self.state.mode == HEALING:
+            return self._fill_healing(engine, out)
+        if self.canonical and self._fill_forced(engine, out):
+            return 1
+        ready = engine.machine.ready_key(&self.state, &key)
+        mask = engine.masks.find(&key) if ready else NULL
         if mask != NULL and mask.n_asks == 0:
-            some = compiled.masks.write(mask, compiled.machine.white_room(&self.state), out)
+            some = engine.masks.write(mask, engine.machine.white_room(&self.state), out)
         else:
-            compiled.lock.acquire()
+            engine.lock.acquire()
             try:
-                compiled.machine.mask_key(&self.state, &key)
-                mask = compiled.masks.find(&key)        # another thread may have been faster
+                engine.machine.mask_key(&self.state, &key)
+                mask = engine.masks.find(&key)        # another thread may have been faster
                 if mask == NULL:
-                    mask = compiled.masks.compute(&key)
-                some = compiled.masks.write(mask, compiled.machine.white_room(&self.state), out)
+                    mask = engine.masks.compute(&key)
+                some = engine.masks.write(mask, engine.machine.white_room(&self.state), out)
                 if mask.n_asks:
                     with nogil:
-                        compiled.masks.answer(mask, &self.state, out)
+                        engine.masks.answer(mask, &self.state, out)
             finally:
-                compiled.lock.release()
+                engine.lock.release()
         if self.own_eos:
-            for token in compiled.vocabulary.eos:
+            for token in self.compiled.vocabulary.eos:
                 out[token >> 5] &= ~(<uint32_t>1 << (token & 31))
-            if self._accepting():
+            if self._may_end(engine, &self.state):
                 for token in self.eos_token_ids:
                     out[token >> 5] |= <uint32_t>1 << (token & 31)
+        return some
+
+    cdef int _fill_healing(self, Engine engine, uint32_t* out) except -1:
+        """The mask inside the text that the output has to repeat. Seen once by a sequence, so it is not remembered."""
+        cdef const uint8_t* text = self.heal_text + self.state.gap
+        cdef int32_t length = self.heal_length - self.state.gap
+        memset(out, 0, 4 * <size_t>self.compiled.vocabulary.words)
+        engine.lock.acquire()
+        try:
+            with nogil:
+                put_spellings(engine.machine, self.compiled.vocabulary, text, length, &engine.begin, out)
+        finally:
+            engine.lock.release()
+        return 1
+
+    cdef int _fill_forced(self, Engine engine, uint32_t* out) except -1:
+        """Where text is forced: the first of its canonical tokens; where all of those may still change, the tokens that spell all
+        of the text at least. 0: there are none, and nothing is written."""
+        cdef State end
+        cdef bytes text = self._forced(engine, &end)
+        cdef const uint8_t* data = <const uint8_t*><const char*>text
+        cdef int32_t token, length = <int32_t>len(text)
+        cdef list forced
+        cdef int some
+        if length == 0 or not self.compiled.tokenizer.can_encode:
+            return 0
+        forced = self._canonical(engine, text, &end)
+        memset(out, 0, 4 * <size_t>self.compiled.vocabulary.words)
+        if forced:
+            token = forced[0]
+            out[token >> 5] |= <uint32_t>1 << (token & 31)
+            return 1
+        engine.lock.acquire()
+        try:
+            with nogil:
+                some = put_extensions(engine.machine, self.compiled.vocabulary, data, length, &end, out)
+        finally:
+            engine.lock.release()
         return some
 
     def stats(self):

@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdlib cimport calloc, free
 
-from llgcy.errors import LimitError
+from llgcy.errors import BudgetError, LimitError
 
 cdef enum:
     FIRST_SLOTS = 64        # of an index; a power of two
@@ -31,8 +31,8 @@ cdef class Budget:
     cdef int take(self, size_t n) except -1 nogil:
         if n > self.limit - self.used:
             with gil:
-                raise LimitError(f"{self.what} needs more than its {self.limit:,} bytes: {n:,} more on top of {self.used:,}; "
-                                 "simplify the grammar or raise the limit")
+                raise BudgetError(f"{self.what} needs more than its {self.limit:,} bytes: {n:,} more on top of {self.used:,}; "
+                                  "simplify the grammar or raise the limit")
         self.used += n
         return 0
 
