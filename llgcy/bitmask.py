@@ -79,7 +79,7 @@ def apply_bitmask(logits: Any, bitmask: Any, rows: Sequence[int] | None = None) 
             raise ValueError(f"row {row} of a bitmask of {len(bitmask)} rows")
     if isinstance(logits, numpy.ndarray):
         _apply_here(logits, bitmask, which, _MINUS_INFINITY[dtype])
-    elif logits.device.type == "cpu" and logits.stride(1) == 1:
+    elif logits.device.type == "cpu":
         import torch
         whole = {2: torch.int16, 4: torch.int32, 8: torch.int64}[logits.element_size()]
         _apply_here(logits.detach().view(whole).numpy(), bitmask, which, _MINUS_INFINITY[dtype])
@@ -91,7 +91,7 @@ def _apply_here(logits: numpy.ndarray, bitmask: Any, which: list[int], minus_inf
     if not isinstance(bitmask, numpy.ndarray):
         bitmask = bitmask.cpu().numpy()
     words = numpy.ascontiguousarray(bitmask).view(numpy.uint32)
-    if logits.strides[1] != logits.itemsize and logits.shape[1] > 1:       # such as a field of llama.cpp's candidate records
+    if not logits.flags.aligned or logits.strides[1] % logits.itemsize:       # a field of packed records
         for k, row in enumerate(which):
             allowed = numpy.unpackbits(words[row].view(numpy.uint8), bitorder="little", count=logits.shape[1]).view(bool)
             logits[k][~allowed] = -numpy.inf

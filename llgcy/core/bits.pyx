@@ -14,24 +14,30 @@ cdef extern from *:
     int low_bit "llgcy_low_bit"(uint32_t x) noexcept nogil        # x > 0
 
 
-cdef void refuse(Pattern* logits, Py_ssize_t columns, const uint32_t* mask, Py_ssize_t words, Pattern refused) noexcept nogil:
-    """Writes `refused` into every column whose bit is 0, and into those behind the mask."""
+cdef void refuse(Pattern* logits, Py_ssize_t step, Py_ssize_t columns, const uint32_t* mask, Py_ssize_t words, Pattern refused) noexcept nogil:
+    """Writes `refused` into every column whose bit is 0, and into those behind the mask; columns are `step` items apart."""
     cdef Py_ssize_t word, column, whole = columns // 32
     cdef uint32_t zeros
+    cdef Pattern* at
     if whole > words:
         whole = words
     for word in range(whole):
         zeros = ~mask[word]
+        at = logits + 32 * word * step
         if zeros == 0xFFFFFFFFu:
-            for column in range(32 * word, 32 * word + 32):
-                logits[column] = refused
+            if step == 1:
+                for column in range(32):        # one or two vector stores
+                    at[column] = refused
+            else:
+                for column in range(32):
+                    at[column * step] = refused
             continue
         while zeros:
-            logits[32 * word + low_bit(zeros)] = refused
+            at[low_bit(zeros) * step] = refused
             zeros &= zeros - 1
     for column in range(32 * whole, columns):
         if column >= 32 * words or not mask[column >> 5] >> (column & 31) & 1:
-            logits[column] = refused
+            logits[column * step] = refused
 
 
 def refuse_columns(object logits not None, Py_ssize_t row, const uint32_t[::1] mask not None, uint64_t refused):
@@ -40,7 +46,7 @@ def refuse_columns(object logits not None, Py_ssize_t row, const uint32_t[::1] m
     Parameters
     ----------
     logits : writable 2-D buffer of 2, 4 or 8 byte items
-        Rows may be apart; the columns of a row lie side by side.
+        Rows and columns may be apart by any number of items, such as the field of records in which llama.cpp keeps its candidates.
     row : int
     mask : buffer of uint32
         One row of a bitmask.
@@ -54,21 +60,23 @@ def refuse_columns(object logits not None, Py_ssize_t row, const uint32_t[::1] m
     """
     cdef Py_buffer view
     cdef char* at
+    cdef Py_ssize_t step
     PyObject_GetBuffer(logits, &view, PyBUF_WRITABLE | PyBUF_STRIDES | PyBUF_FORMAT)
     try:
-        if view.ndim != 2 or view.itemsize not in (2, 4, 8) or (view.shape[1] > 1 and view.strides[1] != view.itemsize):
-            raise ValueError("logits have two dimensions, items of 2, 4 or 8 bytes, and columns side by side")
+        if view.ndim != 2 or view.itemsize not in (2, 4, 8) or (view.shape[1] > 1 and view.strides[1] % view.itemsize):
+            raise ValueError("logits have two dimensions, items of 2, 4 or 8 bytes, and columns that are whole items apart")
         if not 0 <= row < view.shape[0]:
             raise ValueError(f"row {row} of logits with {view.shape[0]} rows")
         at = <char*>view.buf + row * view.strides[0]
         if <uintptr_t>at % <size_t>view.itemsize:
             raise ValueError("logits must be aligned")
+        step = view.strides[1] // view.itemsize
         with nogil:
             if view.itemsize == 2:
-                refuse(<uint16_t*>at, view.shape[1], &mask[0], mask.shape[0], <uint16_t>refused)
+                refuse(<uint16_t*>at, step, view.shape[1], &mask[0], mask.shape[0], <uint16_t>refused)
             elif view.itemsize == 4:
-                refuse(<uint32_t*>at, view.shape[1], &mask[0], mask.shape[0], <uint32_t>refused)
+                refuse(<uint32_t*>at, step, view.shape[1], &mask[0], mask.shape[0], <uint32_t>refused)
             else:
-                refuse(<uint64_t*>at, view.shape[1], &mask[0], mask.shape[0], refused)
+                refuse(<uint64_t*>at, step, view.shape[1], &mask[0], mask.shape[0], refused)
     finally:
         PyBuffer_Release(&view)
