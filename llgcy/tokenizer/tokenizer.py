@@ -22,7 +22,7 @@ _UNDECODABLE = re.compile("([\udc80-\udcff]+)")      # bytes that are not UTF-8,
 class Tokenizer:
     """What each token id spells, which ids are special, and how text becomes ids. Immutable, shared freely.
 
-    Make one with `default`, `from_huggingface`, `from_tiktoken`, `from_vocab` or `single_byte`. Each of these takes
+    Make one with `default`, `from_huggingface`, `from_tiktoken`, `from_llama_cpp`, `from_vocab` or `single_byte`. Each of these takes
 
     - ``eos_token_id``, an int or a sequence of ints: the ids that end a sequence. Where it is left out the tokenizer must
       know it, else TokenizerError is raised.
@@ -153,6 +153,35 @@ class Tokenizer:
         from llgcy.tokenizer import tiktoken
 
         return cls(tiktoken.read(encoding), eos_token_id, vocab_size)
+
+    @classmethod
+    def from_llama_cpp(cls, model: Any, *, eos_token_id: int | Iterable[int] | None = None, vocab_size: int | None = None) -> Tokenizer:
+        """Read the vocabulary of a model that llama-cpp-python has loaded.
+
+        Parameters
+        ----------
+        model : llama_cpp.Llama, llama_cpp.LlamaModel, int or ctypes.c_void_p
+            For a file alone: ``llama_cpp.Llama(path, vocab_only=True)``. A number is the address of a vocabulary, as
+            ``llama_model_get_vocab`` gives it; whoever passes one keeps the model loaded as long as `encode` is used.
+        eos_token_id : int or iterable of int, optional
+            By default all ids at which llama.cpp ends a generation, the end-of-sequence token first.
+        vocab_size : int, optional
+            Pads.
+
+        Notes
+        -----
+        Control and unknown tokens are special, all other ids are text.
+
+        Raises
+        ------
+        TokenizerError
+            llama-cpp-python is missing or too old, the model has no vocabulary, or nothing ends a generation.
+        StateError
+            The model is closed; later from `encode` too.
+        """
+        from llgcy.tokenizer import llama_cpp
+
+        return cls(llama_cpp.read(model), eos_token_id, vocab_size)
 
     @classmethod
     def from_vocab(cls, tokens: Sequence[bytes | None], *, special: Mapping[str, int] | None = None,
