@@ -35,7 +35,7 @@ class Sampler:
     Examples
     --------
     >>> import llgcy, numpy
-    >>> c = llgcy.compile(llgcy.Grammar.from_json_schema({"const": 7}), llgcy.Tokenizer.single_byte())
+    >>> c = llgcy.compile(llgcy.Grammar.from_regex("7"), llgcy.Tokenizer.single_byte())
     >>> sampler, logits = Sampler(c.matcher()), numpy.zeros(257, dtype=numpy.float32)
     >>> sampler.apply(logits)
     >>> int(logits.argmax()) == ord("7")
