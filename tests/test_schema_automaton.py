@@ -164,3 +164,30 @@ def test_alternatives_stay_apart_until_told():
         if event != "}":
             walk.feed(event)
     assert len(walk.frames[-1].ids) == 1
+
+
+@pytest.mark.parametrize("make", [
+    lambda i: ("dependentRequired", {f"a{i}": [f"b{i}"]}),
+    lambda i: ("allOf", [{"if": {"properties": {f"a{i}": {"const": 1}}, "required": [f"a{i}"]}, "then": {"properties": {f"b{i}": {"type": "integer"}}}}]),
+], ids=["required", "if"])
+def test_independent_conditions_do_not_multiply(make):
+    """In schema order a condition is forgotten once its names are behind, so ids grow by a sum, not a product."""
+    schema = {"type": "object", "properties": {n: {} for i in range(12) for n in (f"a{i}", f"b{i}")}}
+    for i in range(12):
+        word, value = make(i)
+        if word == "allOf":
+            schema.setdefault(word, []).extend(value)
+        else:
+            schema.setdefault(word, {}).update(value)
+    a = build(schema)
+    for bits in range(0, 4096, 7):
+        assert accepts(a, {n: 1 for i in range(12) for n in ((f"a{i}", f"b{i}") if bits >> i & 1 else (f"b{i}",))})
+    assert len(a.objects) <= 60
+
+
+def test_long_chains_of_conditions():
+    names = [f"n{i}" for i in range(60)]
+    a = build({"type": "object", "dependentRequired": {x: [y] for x, y in zip(names, names[1:])}}, property_order="any")
+    walk = Walk(a)
+    assert walk.feed("{") and walk.feed(("key", "n30")) and walk.feed(("scalar", None))
+    assert len(json.loads(walk.completion('{"n30":null'))) == 30

@@ -4,13 +4,13 @@ import random
 import re
 
 import pytest
-from schema_walk import accepts, build
+from schema_walk import Walk, accepts, build, events, spelled
 
 from llgcy.core.regex import Regexes
 from llgcy.errors import LimitError
 from llgcy.schema.formula import ANYTHING, FALSE, TRUE, Formulas
-from llgcy.schema.objects import Keys
-from llgcy.schema.strings import WRITTEN_OUT, Texts, fresh_word
+from llgcy.schema.objects import WRITTEN_OUT, Keys
+from llgcy.schema.strings import Texts, fresh_word
 
 PATTERNS = ["^a", "b$", "ab", "^[ab]*$", "^.{2}$", "^(?:a|ba)$"]
 
@@ -96,7 +96,7 @@ def test_key_classes(seed):
                                             (f"^a{{0,{WRITTEN_OUT}}}$", None), ("^[ab]*$", None), ("a", None), ("^.$", None), ("^x{40}y*$", None)])
 def test_few_words(pattern, count):
     texts, _ = store()
-    words = texts.few_words(term(texts, pattern))
+    words = texts.few_words(term(texts, pattern), WRITTEN_OUT)
     assert (words is None) == (count is None)
     if words is not None:
         assert len(set(words)) == count and all(re.search(pattern, w) for w in words)
@@ -105,7 +105,26 @@ def test_few_words(pattern, count):
 def test_counting_words_is_limited():
     texts, _ = store()
     with pytest.raises(LimitError):
-        texts.few_words(term(texts, "^a{30000}$"))
+        texts.few_words(term(texts, "^a{30000}$"), WRITTEN_OUT)
+
+
+def test_classes_that_can_be_used_up():
+    """A member is wanted, and its key must be one of few, of some, or of endlessly many texts."""
+    schema = {"type": "object", "propertyNames": {"pattern": "^[ab]$"}, "not": {"additionalProperties": {"type": "number"}}}
+    a = build(schema, property_order="any")
+    assert accepts(a, {"a": 1, "b": "x"}) and not accepts(a, {"a": 1, "b": 2})
+    walk = Walk(a)
+    assert all(walk.feed(e) for e in events(spelled({"a": 1})) if e != "}")
+    assert walk.feed(("key", "b")) and a.value_shape(walk.pending[0]).number is None
+    a = build({**schema, "propertyNames": {"pattern": "^[0-9]{2}$"}}, property_order="any")
+    walk = Walk(a)
+    assert all(walk.feed(e) for e in events(spelled({f"{i:02}": 1 for i in range(99)})) if e != "}")
+    assert walk.feed(("key", "99")) and a.value_shape(walk.pending[0]).number is None
+    assert accepts(build({**schema, "propertyNames": {"pattern": "^[0-9]"}}), {"1": "x"})
+    many = {"type": "object", "propertyNames": {"pattern": "^[0-9]{2}$"}, "minProperties": 100}
+    assert build(many).value_ending(0).count(b":") == 100
+    with pytest.raises(ValueError):
+        build({**many, "minProperties": 101})
 
 
 def test_fresh_words():

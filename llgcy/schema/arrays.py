@@ -13,7 +13,7 @@ class Items:
 
     def __init__(self, formulas):
         self.formulas = formulas
-        self.rules = {}                 # ItemRules by parent and units
+        self.rules = {}                 # ItemRules by root and units
         self.split = {}                 # (units that are rules, the rest) by formula
         self.caps = {}                  # last position that a formula tells from the next, by formula
 
@@ -21,14 +21,14 @@ class Items:
         """Rules and residual of an array formula before any item; None where it is false."""
         return self.normal(None, formula, 0)
 
-    def rules_of(self, parent, units):
-        """The rules `parent` (None: none) with more units."""
-        if parent is not None and not units:
-            return parent
-        key = parent and parent.id, units
+    def rules_of(self, root, units):
+        """The rules of `root` (None: none) with more units, a frozenset."""
+        if root is not None and not units:
+            return root
+        key = root and root.id, units
         rules = self.rules.get(key)
         if rules is None:
-            rules = self.rules[key] = ItemRules(self, parent, units, len(self.rules))
+            rules = self.rules[key] = ItemRules(self, root, units, len(self.rules))
         return rules
 
     def normal(self, rules, residual, n):
@@ -45,8 +45,22 @@ class Items:
                     units.append(unit)
                 else:
                     rest.append(unit)
-            found = self.split[residual] = tuple(units), fs.all_of(rest)
-        return self.rules_of(rules, found[0]), found[1]
+            found = self.split[residual] = units, fs.all_of(rest)
+        units, residual = found
+        if rules is None:
+            return self.rules_of(None, frozenset(units)), residual
+        if units or rules.added:
+            # what was added about items that are read is over, so that equal futures have equal rules
+            added = [u for u in rules.added.union(units) if not self.over(u, n)]
+            rules = self.rules_of(rules.root or rules, frozenset(added))
+        return rules, residual
+
+    def over(self, unit, n):
+        """Whether a unit of rules says nothing any more once `n` items are read."""
+        content = self.formulas.nodes[unit >> 1]
+        if content[0] == "size":
+            return not unit & 1 and content[1] <= n
+        return content[2] is not None and content[2] <= n
 
     def settled(self, residual, n):
         """The formula after `n` items, with what the number of items decides."""
@@ -101,6 +115,10 @@ class ItemRules:
 
     Attributes
     ----------
+    root : ItemRules or None
+        What held before any item; None: this does.
+    added : frozenset of int
+        Units beside those of the root.
     low, high : int, int or None
         Bounds on the number of items.
     cuts : tuple of int
@@ -109,12 +127,13 @@ class ItemRules:
         From this position on, nothing changes.
     """
 
-    __slots__ = ("items", "id", "low", "high", "demands", "cuts", "cap", "made")
+    __slots__ = ("items", "root", "added", "id", "low", "high", "demands", "cuts", "cap", "made")
 
-    def __init__(self, items, parent, units, id):
-        self.items, self.id = items, id
-        self.low, self.high = (parent.low, parent.high) if parent else (0, None)
-        self.demands = list(parent.demands) if parent else []       # (first, end or None, value formula)
+    def __init__(self, items, root, units, id):
+        self.items, self.root, self.id = items, root, id
+        self.added = units if root is not None else frozenset()
+        self.low, self.high = (root.low, root.high) if root is not None else (0, None)
+        self.demands = list(root.demands) if root is not None else []       # (first, end or None, value formula)
         nodes = items.formulas.nodes
         for unit in units:
             content = nodes[unit >> 1]

@@ -101,6 +101,24 @@ class Formulas:
             self.supports[number] = found
         return found
 
+    def positive(self, f):
+        """The node numbers of the atoms that can make a formula true by being true."""
+        found, seen, todo = set(), set(), [f]
+        while todo:
+            g = todo.pop()
+            if g in seen:
+                continue
+            seen.add(g)
+            content = self.nodes[g >> 1]
+            if content[0] == "and":
+                todo += [c ^ (g & 1) for c in content[1]]
+            elif content[0] == "one":
+                todo += content[1]
+                todo += [c ^ 1 for c in content[1]]
+            elif not g & 1:
+                found.add(g >> 1)
+        return found
+
     def units(self, f):
         """The parts of a conjunction; another formula is its only part."""
         content = self.nodes[f >> 1]
@@ -202,31 +220,69 @@ class Formulas:
         return self.node(("one", tuple(sorted(parts))), sum(map(self.zero, parts)) == 1, 1 + max(self.depths[f >> 1] for f in parts))
 
     def propagate(self, parts):
-        """Simplifies the negated conjunctions among `parts` by the parts beside them; None where nothing changes."""
-        nodes, new, changed = self.nodes, [], False
+        """Simplifies the negated conjunctions among `parts` by the parts beside them; None where nothing changes.
+
+        What is left of one alone is one more part, and so on: linear in the size of all, by an index from the formulas to the
+        conjunctions that hold them or their complements (unit propagation).
+        """
+        nodes, clauses, index, queue, changed = self.nodes, [], None, [], False
         for f in parts:
             content = nodes[f >> 1]
             if content[0] != "and":
-                new.append(f)
                 continue
-            left, done = [], False
+            left = []
             for c in content[1]:
                 if c in parts:
                     continue
                 if c ^ 1 in parts:
-                    done = True
+                    left = None
                     break
                 left.append(c)
-            if done:
+            if left is None:
                 changed = True
-            elif len(left) == len(content[1]):
-                new.append(f)
             elif not left:
                 return FALSE
+            elif len(left) == 1:
+                queue.append(left[0] ^ 1)
             else:
-                changed = True
-                new.append(self.all_of(left) ^ 1)
-        return self.all_of(new) if changed else None
+                clauses.append((f, left))
+                changed = changed or len(left) < len(content[1])
+        if not changed and not queue:
+            return None
+        known = {f: None for f in parts if nodes[f >> 1][0] != "and"}
+        lefts = [dict.fromkeys(left) for _, left in clauses]
+        while queue:
+            unit = queue.pop()
+            if unit == TRUE or unit in known:
+                continue
+            if unit == FALSE or unit ^ 1 in known:
+                return FALSE
+            content = nodes[unit >> 1]
+            if content[0] == "and" and not unit & 1:
+                queue.extend(content[1])
+                continue
+            known[unit] = None
+            if index is None:
+                index = {}
+                for i, left in enumerate(lefts):
+                    for c in left:
+                        index.setdefault(c >> 1, []).append(i)
+            for i in index.get(unit >> 1, ()):
+                left = lefts[i]
+                if left is None:
+                    continue
+                if unit ^ 1 in left:
+                    lefts[i] = None
+                elif unit in left:
+                    del left[unit]
+                    if len(left) == 1:
+                        queue.append(next(iter(left)) ^ 1)
+                        lefts[i] = None
+        again = list(known)
+        for (f, whole), left in zip(clauses, lefts):
+            if left is not None:
+                again.append(f if len(left) == len(nodes[f >> 1][1]) else self.all_of(left) ^ 1)
+        return self.all_of(again)
 
     def tidied(self, parts):
         """The conjunction of flat parts, after the tests that each kind has."""

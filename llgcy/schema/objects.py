@@ -9,9 +9,15 @@ A residual is split into what no member changes, and the rest:
   members. They are guards, which the side state decides, not state.
 * *Components* are the other conjuncts, in groups that share no name. A member touches one of them at most.
 """
+from llgcy.errors import LimitError
 from llgcy.schema.derive import Test
 from llgcy.schema.formula import ANYTHING, FALSE, NOTHING, TRUE
 from llgcy.schema.strings import Outcomes, StringSpec, fresh_word
+
+#: Texts of a class of keys that are written out as names.
+WRITTEN_OUT = 64
+#: As many at most, where a class must have a member, or bounds on the number of members ask for more.
+NAMES = 10_000
 
 
 def bits(mask):
@@ -65,7 +71,14 @@ class Keys:
                         names[name] = None
         words, lengths, terms = texts.facts(tests)
         names.update(words)
-        self.classes(tuple(tests), names, lengths, terms)
+        most, wanted = WRITTEN_OUT, ()
+        if terms:
+            counts = [fs.nodes[a][1] for root in roots for a in fs.support(root) if fs.nodes[a][0] == "count"]
+            most = max([most, *counts])
+            if most > NAMES:
+                raise LimitError(f"a number of members beyond {NAMES} beside patternProperties or propertyNames")
+            wanted = {fs.nodes[a][1] for root in roots for a in fs.positive(root) if fs.nodes[a][0] == "some"}
+        self.classes(tuple(tests), names, lengths, terms, most, wanted)
         self.names = list(names)
         self.numbers = {name: o for o, name in enumerate(self.names, 1)}
         self.few = (1 << len(self.names) + 1) - 2
@@ -75,9 +88,11 @@ class Keys:
         self.rules = {}                 # Rules by the formula that they stand for
         self.split = {}                 # see `parts`
 
-    def classes(self, tests, names, lengths, terms):
-        """Finds the classes of texts that are no names. Classes with few texts become names."""
-        fs, texts = self.formulas, self.texts
+    def classes(self, tests, names, lengths, terms, most, wanted):
+        """Finds the classes of texts that are no names. Classes of few texts become names, so that it is known when they are used
+        up. For the others it does not matter: with more than `most` texts used no number of members is left to reach, and no
+        text uses up more than `NAMES` of a class of which a member is `wanted` (key sets). That last one is a limit."""
+        texts = self.texts
         found = {}                      # truths of the tests: [(low, high, bits, term or None)]
         for low, high in texts.windows(lengths):
             if high == 0:
@@ -93,7 +108,7 @@ class Keys:
                 term = texts.minus(regexes.either(parts), names)
                 if not regexes.alive(term):
                     continue
-                words = texts.few_words(term)
+                words = texts.few_words(term, NAMES if any(t == TRUE and f in wanted for f, t in zip(tests, truths)) else most)
                 if words is None:
                     merged[truths] = cells, texts.text_of(regexes.shortest(term))
                 else:
@@ -243,14 +258,14 @@ class Keys:
         """The rules and components of an object formula before any member."""
         return self.normal(None, formula)
 
-    def rules_of(self, parent, units):
-        """The rules `parent` (None: none) with more units."""
-        if parent is not None and not units:
-            return parent
-        key = parent and parent.id, units
+    def rules_of(self, root, units):
+        """The rules of `root` (None: none) with more units, a frozenset."""
+        if root is not None and not units:
+            return root
+        key = root and root.id, units
         rules = self.rules.get(key)
         if rules is None:
-            rules = self.rules[key] = Rules(self, parent, units, len(self.rules))
+            rules = self.rules[key] = Rules(self, root, units, len(self.rules))
         return rules
 
     def normal(self, rules, residual, others=()):
@@ -258,7 +273,10 @@ class Keys:
         if residual == FALSE:
             return None
         units, components = self.parts(residual)
-        rules = self.rules_of(rules, units)
+        if rules is None:
+            rules = self.rules_of(None, frozenset(units))
+        elif units:
+            rules = self.rules_of(rules.root or rules, rules.added.union(units))
         components = (*others, *components)
         if len(components) > 1:
             if self.counted(rules, components):
@@ -266,6 +284,18 @@ class Keys:
                 return None if components[0] == FALSE else (rules, components)
             components = tuple(sorted(components))
         return rules, components
+
+    def forgetting(self, rules, closed):
+        """The rules without what was added about names that do not come any more, so that equal futures have equal rules."""
+        fs = self.formulas
+        if not rules.added:
+            return rules
+        about = [u for u in rules.added if fs.nodes[u >> 1][0] == "some" and fs.nodes[u >> 1][1] in fs.single
+                 and closed & self.mask(fs.nodes[u >> 1][1])]
+        # long lists shrink by halves, or the steps through an object would cost the square of its names
+        if not about or len(rules.added) > 64 and len(about) < len(rules.added) // 2:
+            return rules
+        return self.rules_of(rules.root, rules.added.difference(about))
 
     def counted(self, rules, components):
         """Whether the number of members decides anything before the end, so that components depend on one another."""
@@ -283,18 +313,23 @@ class Rules:
 
     Attributes
     ----------
+    root : Rules or None
+        What held before any member; None: this does.
+    added : frozenset of int
+        Units beside those of the root.
     required : int
         Set of outcomes, names all of them.
     low, high : int, int or None
         Bounds on the number of members.
     """
 
-    __slots__ = ("keys", "parent", "id", "required", "low", "high", "open", "own", "general", "demands", "proved", "living")
+    __slots__ = ("keys", "root", "added", "id", "required", "low", "high", "open", "own", "general", "demands", "proved", "living")
 
-    def __init__(self, keys, parent, units, id):
-        self.keys, self.parent, self.id = keys, parent, id
-        self.required, self.low, self.high = (parent.required, parent.low, parent.high) if parent else (0, 0, None)
-        self.own, self.general = {}, []         # demands of this one alone: by outcome, and (outcomes, value formula)
+    def __init__(self, keys, root, units, id):
+        self.keys, self.root, self.id = keys, root, id
+        self.added = units if root is not None else frozenset()
+        self.required, self.low, self.high = (root.required, root.low, root.high) if root is not None else (0, 0, None)
+        self.own, self.general = {}, []         # demands beside those of the root: by outcome, and (outcomes, value formula)
         fs = keys.formulas
         for unit in units:
             content = fs.nodes[unit >> 1]
@@ -312,14 +347,14 @@ class Rules:
         self.demands = {}               # value formula by outcome, all demands together
         self.open = None                # see `free`
         self.proved = 0                 # names known to have a value
-        self.living = None              # outcomes that have a value, once asked
+        self.living = None              # see `live`
 
     def demand(self, outcome):
         """The value formula that all values of an outcome must satisfy."""
         found = self.demands.get(outcome)
         if found is None:
             both = self.keys.formulas.both
-            found = self.parent.demand(outcome) if self.parent else ANYTHING
+            found = self.root.demand(outcome) if self.root is not None else ANYTHING
             for value in self.own.get(outcome, ()):
                 found = both(found, value)
             for mask, value in self.general:
@@ -338,8 +373,15 @@ class Rules:
     def live(self, inhabited):
         """The outcomes for which some value satisfies the demand."""
         if self.living is None:
-            mask = 0
-            for o in range(1, self.keys.outcomes + 1):
+            if self.root is None:
+                mask, asked = 0, (self.keys.few | self.keys.many)
+            else:                       # only what was added can have changed an answer
+                asked = sum(1 << o for o in self.own)
+                for changed, _ in self.general:
+                    asked |= changed
+                asked &= self.root.live(inhabited)
+                mask = self.root.living & ~asked
+            for o in bits(asked):
                 v = self.demand(o)
                 if v == ANYTHING or v != NOTHING and inhabited(v):
                     mask |= 1 << o

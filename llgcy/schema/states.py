@@ -261,10 +261,11 @@ class ObjectKind:
 
     def alive(self, ways, last, used, count):
         """The states of those ways that can be finished. Equal states are one way."""
-        found = {}
+        found, closed = {}, self.keys.few & ~self.available(last, used)
         for value, rules, components in ways:
             if not self.finishable(rules, components, last, used, count):
                 continue
+            rules = self.keys.forgetting(rules, closed)
             clipped = min(count, self.solver.cap(self.keys, rules, components[0] if components else TRUE))
             state = self.state(rules, components, last, used, clipped)
             found.setdefault(state, []).append(value)
@@ -305,7 +306,7 @@ class Arrays:
 
     def __init__(self, items, solver, order):
         self.items, self.solver, self.order = items, solver, order
-        self.states, self.made, self.reaches, self.spans = [], {}, {}, {}
+        self.states, self.made, self.spans = [], {}, {}
 
     def state(self, rules, residual, n, place):
         cap = self.items.cap(rules, residual)
@@ -328,13 +329,6 @@ class Arrays:
     def start(self, formula, place):
         """The state after ``[`` of an array formula that is inhabited."""
         return self.state(*self.items.root(formula), 0, place)
-
-    def reach(self, rules, n):
-        """The first position from `n` on where no item can stand, or None."""
-        for cut in (rules.segment(n), *[c for c in rules.cuts if c > n]):
-            if not self.solver.inhabited(rules.demand(cut)):
-                return max(cut, n)
-        return None
 
     def finishable(self, rules, residual, n):
         """Whether items can follow that finish the array."""

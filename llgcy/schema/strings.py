@@ -12,8 +12,6 @@ from llgcy.schema.formula import FALSE, TRUE
 COMBINATIONS = 256
 #: Alternatives for one string that are a pattern each.
 ALTERNATIVES = 14
-#: Words of a class of keys that are written out as names, so that it is known exactly when they are used up.
-WRITTEN_OUT = 64
 #: Steps that counting the words of one class may take.
 COUNTING = 20_000
 
@@ -321,8 +319,8 @@ class Texts:
         return StringSpec(names, terms, tuple(windows)), outcomes
 
     # ------------------------------------------------------------------------------------------------ how many texts
-    def few_words(self, term):
-        """All texts of a term where they are `WRITTEN_OUT` or fewer, else None.
+    def few_words(self, term, most):
+        """All texts of a term where they are `most` or fewer, else None.
 
         Raises
         ------
@@ -339,10 +337,10 @@ class Texts:
                     steps += 1
                     following[target] = following.get(target, 0) + ways * (last - first + 1)
             # edges lead to live states only, so each way ends in a text of its own
-            if total + sum(following.values()) > WRITTEN_OUT:
+            if total + sum(following.values()) > most:
                 return None
             if steps > COUNTING:
-                raise LimitError(f"whether a class of keys has more than {WRITTEN_OUT} texts takes more than {COUNTING} steps to see")
+                raise LimitError(f"whether a class of keys has more than {most} texts takes more than {COUNTING} steps to see")
             layer = following
         found, todo = [], [(term, "")]
         while todo:
