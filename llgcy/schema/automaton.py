@@ -9,7 +9,7 @@ from llgcy.errors import LimitError, UnsatisfiableError
 from llgcy.schema.arrays import Items
 from llgcy.schema.empty import Emptiness
 from llgcy.schema.endings import Endings
-from llgcy.schema.formula import (ARRAY, FALSE, FALSE_LITERAL, NOTHING, NULL, NUMBER, OBJECT, STRING, TRUE_LITERAL, Formulas,
+from llgcy.schema.formula import (ARRAY, FALSE, FALSE_LITERAL, NULL, NUMBER, OBJECT, STRING, TRUE_LITERAL, Formulas,
                                   spellable)
 from llgcy.schema.numbers import NumberLexeme
 from llgcy.schema.objects import Keys
@@ -198,7 +198,7 @@ class Automaton:
         place = entries[0][1]
         literals = [tuple(i for i, row in enumerate(rows) if row[0] & bit) for bit in (NULL, TRUE_LITERAL, FALSE_LITERAL)]
         string, outcomes = self._string(tuple(row[STRING] for row in rows))
-        numbers = [(i, row[NUMBER]) for i, row in enumerate(rows) if row[NUMBER] != FALSE and self.solver.some_number(row[NUMBER])]
+        numbers = [(i, row[NUMBER]) for i, row in enumerate(rows) if self.solver.some_number(row[NUMBER])]
         number = self.lexeme(tuple(f for _, f in numbers)) if numbers else None
         objects, arrays = [], []
         for i, row in enumerate(rows):

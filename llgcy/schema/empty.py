@@ -11,7 +11,7 @@ a value can be built from it.
 """
 from llgcy.errors import LimitError
 from llgcy.schema.derive import TESTS, Busy, Leaves, is_plain
-from llgcy.schema.formula import ANYTHING, ARRAY, FALSE, NOTHING, NUMBER, OBJECT, STRING, TRUE
+from llgcy.schema.formula import ANYTHING, FALSE, NOTHING, TRUE
 from llgcy.schema.objects import Keys, bits
 
 #: Steps that one question may take.
@@ -313,7 +313,8 @@ class Emptiness:
             what = rules.id
         else:       # other components change the rules too, but not what is demanded here
             what = tuple([rules.demand(o) for o in bits(asked)])
-        return ("component", keys, what, component, available, required), self.find_component, (keys, rules, component, available, required)
+        key = "component", keys, what, component, available, required
+        return key, self.find_component, (keys, rules, component, available, required)
 
     def find_component(self, keys, rules, component, available, required):
         """Coroutine: decides name after name, those that are required and those with most questions first; then classes."""
@@ -365,6 +366,22 @@ class Emptiness:
             hard = len(atoms) > TESTS and sum(not is_plain(fs, fs.nodes[a][2]) for a in atoms) > TESTS
             return hard, not required >> o & 1, -len(atoms), o
         return min(names, key=rank)
+
+    def divided(self, keys, rules, component, outcome, available, count):
+        """Coroutine: the classes of a member's value, {residual: value formulas}, and formulas to be asked instead (see `split`).
+
+        One of the two is empty.
+        """
+        leaves = self.leaves(keys, rules, component, outcome, count)
+        if not leaves.hard():
+            try:
+                return (yield from leaves.all(PATIENCE + PATIENCE_EACH * leaves.tests)), ()
+            except Busy:
+                pass
+        parts = yield from self.split(keys, rules, component, outcome, available)
+        if parts is not None:
+            return {}, parts
+        return (yield from self.leaves(keys, rules, component, outcome, count).all()), ()
 
     def split(self, keys, rules, component, outcome, available):
         """Coroutine: formulas that exclude each other and together say `component`, by what another name will be; or None.

@@ -6,7 +6,8 @@ arrays; written out, it would be as long as the square of the parts); or an *ato
 text has shown it, and does not hold until then.
 
 =========  ==============================================================================================
-numbers    ``("int",)``, ``("digits",)``: an integer, written as digits alone; ``("ge", q)  ("gt", q)  ("mult", q)  ("value", frozenset of Exact)``
+numbers    ``("int",)  ("ge", q)  ("gt", q)  ("mult", q)  ("value", frozenset of Exact)``;
+           ``("digits",)``: an integer that is written as digits alone
 strings    ``("in", frozenset of str)  ("len", n)``: at least n characters; ``("re", term)``: in a language
 objects    ``("some", K, V)``: some member has its key in the string formula K and its value in the value formula V;
            ``("count", n)``: at least n members
@@ -217,7 +218,8 @@ class Formulas:
             return self.all_of([*[f ^ 1 for f in twice], self.one_of([f for f in parts if f not in twice])])
         if len(parts) < 2:
             return parts[0] if parts else FALSE
-        return self.node(("one", tuple(sorted(parts))), sum(map(self.zero, parts)) == 1, 1 + max(self.depths[f >> 1] for f in parts))
+        depth = 1 + max(self.depths[f >> 1] for f in parts)
+        return self.node(("one", tuple(sorted(parts))), sum(map(self.zero, parts)) == 1, depth)
 
     def propagate(self, parts):
         """Simplifies the negated conjunctions among `parts` by the parts beside them; None where nothing changes.

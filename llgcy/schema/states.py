@@ -4,8 +4,7 @@ A state holds the rules and components of `objects` (or `arrays`), the last name
 used, and the number of members as far as it is told apart. Only states that can be finished are made, and equal ones are
 one, so that few exist: in schema order one for each residual and last name.
 """
-from llgcy.schema import empty
-from llgcy.schema.derive import Busy, Leaves
+from llgcy.schema.derive import Leaves
 from llgcy.schema.formula import NOTHING, TRUE
 from llgcy.schema.objects import bits
 
@@ -135,8 +134,8 @@ class ObjectKind:
 
     def skipped(self, last, o):
         """The names in the order that outcome `o` leaves behind."""
-        m = self.keys.ordered
-        return (1 << (o if o <= m else m + 1)) - (2 << last) if (o if o <= m else m + 1) > last else 0
+        end = min(o, self.keys.ordered + 1)
+        return (1 << end) - (2 << last) if end > last else 0
 
     def closed(self, rules, components, names):
         """Rules and components after some names have been left out; None where false."""
@@ -214,7 +213,9 @@ class ObjectKind:
             # whether the object can be finished with this name in it: what else decides, may be decided first
             return solver.run(solver.complete(keys, rules, components, available | 1 << o, state.count, 1 << o)) is not None
         if asking is None:
-            return solver.inhabited(rules.demand(o)) and solver.run(solver.complete(keys, rules, components, available, count)) is not None
+            if not solver.inhabited(rules.demand(o)):
+                return False
+            return solver.run(solver.complete(keys, rules, components, available, count)) is not None
         return solver.run(solver.find_member(keys, rules, asking, others, o, available, count)) is not None
 
     def moves(self, state, o):
@@ -236,23 +237,11 @@ class ObjectKind:
                 if demand != NOTHING and solver.inhabited(demand):
                     ways.append((demand, rules, others))
                 continue
-            leaves = solver.leaves(keys, rules, asking, o, count)
-            parts = None
-            if leaves.hard():
-                parts = solver.run(solver.split(keys, rules, asking, o, available))
-            if parts is None:
-                try:
-                    groups = solver.run(leaves.all(empty.PATIENCE + empty.PATIENCE_EACH * leaves.tests))
-                except Busy:
-                    parts = solver.run(solver.split(keys, rules, asking, o, available))
-                    if parts is None:
-                        groups = solver.run(solver.leaves(keys, rules, asking, o, count).all())
-            if parts is None:
-                for left, values in groups.items():
-                    after = keys.normal(rules, left, others)
-                    if after is not None:
-                        ways.append((solver.formulas.union(values), *after))
-                continue
+            classes, parts = solver.run(solver.divided(keys, rules, asking, o, available, count))
+            for left, values in classes.items():
+                after = keys.normal(rules, left, others)
+                if after is not None:
+                    ways.append((solver.formulas.union(values), *after))
             for part in parts:
                 after = keys.normal(rules, part, others)
                 if after is not None:

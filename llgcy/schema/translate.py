@@ -12,7 +12,7 @@ from llgcy.schema.exact import ZERO, Exact
 from llgcy.schema.formula import (ANYTHING, ARRAY, FALSE, FALSE_LITERAL, NOTHING, NULL, NUMBER, OBJECT, STRING, TRUE,
                                   TRUE_LITERAL)
 from llgcy.schema.read import escape, kind_of
-from llgcy.schema.vocabulary import (DEPENDENCIES, ITEMS, KEYWORDS, MAP, SCHEMA, SCHEMAS, UNNAMED, VALUE, draft_name)
+from llgcy.schema.vocabulary import DEPENDENCIES, ITEMS, KEYWORDS, SCHEMA, SCHEMAS, UNNAMED, VALUE, draft_name
 
 #: Schemas of one kind in a cycle of references that apply in place.
 CYCLE = 64
