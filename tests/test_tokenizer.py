@@ -2,6 +2,7 @@
 import importlib.util
 import json
 import os
+import sys
 import time
 
 import pytest
@@ -246,6 +247,77 @@ def test_end_from_the_files_beside(tmp_path, files, expected):
     for path in tmp_path, str(tmp_path / "tokenizer.json"):
         assert Tokenizer.from_huggingface(path).eos_token_ids == expected
     assert Tokenizer.from_huggingface(tmp_path, eos_token_id=5).eos_token_ids == (5,)
+
+
+def test_unreadable_config(tmp_path):
+    byte_level().save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "tokenizer_config.json").write_text("{")
+    (tmp_path / "generation_config.json").write_text('{"eos_token_id": 1}')
+    with pytest.raises(TokenizerError, match="tokenizer_config.json can't be read"):
+        Tokenizer.from_huggingface(tmp_path)
+
+
+TURNS = """{% for message in messages %}{% if message['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}
+{{- '<|turn|>' + message['role'] + '\n' }}{% if message['role'] == 'assistant' %}{% generation %}{{ message['content'] | trim }}{% endgeneration %}
+{%- else %}{{ message['content'] | tojson }}{% endif %}{{ END }}
+{% endfor %}{% if add_generation_prompt %}{{ '<|turn|>assistant' }}{% endif %}"""
+
+
+@pytest.mark.parametrize("end, expected", [
+    ("'<|pad|>'", (0, 1)), ("eos_token", (0,)), ("'\n <|pad|>\n'", (0, 1)), ("'text'", (0,)), ("''", (0,)), ("'<|pad|>x'", (0, 1)), ("raise_exception('no')", (0,)),
+    ("1/0", (0,)), ("(", (0,)),
+])
+def test_end_of_the_chat_templates_turn(tmp_path, end, expected):
+    pytest.importorskip("jinja2", reason="Jinja reads chat templates")
+    byte_level().save(str(tmp_path / "tokenizer.json"))
+    template = TURNS.replace("END", end)
+
+    class Fast:
+        backend_tokenizer, eos_token_id, chat_template, special_tokens_map = byte_level(), 0, template, {"eos_token": "<|end|>"}
+
+    assert Tokenizer.from_huggingface(Fast()).eos_token_ids == expected
+    for config in {"chat_template": template}, {"chat_template": [{"name": "tool", "template": "x"}, {"name": "default", "template": template}]}:
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<|end|>", **config}))
+        assert Tokenizer.from_huggingface(tmp_path).eos_token_ids == expected
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<|end|>", "chat_template": "broken {{"}))
+    (tmp_path / "chat_template.jinja").write_text(template)              # which goes before
+    assert Tokenizer.from_huggingface(tmp_path).eos_token_ids == expected
+    assert Tokenizer.from_huggingface(tmp_path, eos_token_id=5).eos_token_ids == (5,)
+
+
+def test_end_of_a_turn_that_is_an_added_token(tmp_path):
+    """Text for the tokenizer, an end for the model; the longest name counts."""
+    pytest.importorskip("jinja2", reason="Jinja reads chat templates")
+    theirs = byte_level()
+    theirs.add_tokens(["<tool>more"])
+    theirs.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "chat_template.jinja").write_text("{{ messages[1].content }}<tool>more<tool>")
+    tokenizer = Tokenizer.from_huggingface(tmp_path)
+    assert tokenizer.eos_token_ids == (0, theirs.token_to_id("<tool>more")) and tokenizer.token_bytes(theirs.token_to_id("<tool>more")) is None
+
+
+def test_chat_template_as_transformers_runs_it(tmp_path):
+    """The token after the answer, by transformers' own rendering."""
+    transformers = pytest.importorskip("transformers", reason="transformers is an optional host")
+    theirs = transformers.PreTrainedTokenizerFast(tokenizer_object=byte_level(), eos_token="<|end|>", chat_template=TURNS.replace("END", "'<|pad|>'"))
+    text = theirs.apply_chat_template([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}], tokenize=False)
+    assert text.endswith("b<|pad|>\n")
+    assert Tokenizer.from_huggingface(theirs).eos_token_ids == (0, 1)
+    theirs.save_pretrained(tmp_path)
+    assert Tokenizer.from_huggingface(tmp_path).eos_token_ids == (0, 1)
+    loaded = transformers.PreTrainedTokenizerFast.from_pretrained(tmp_path)
+    assert Tokenizer.from_huggingface(loaded).eos_token_ids == (0, 1)
+    (tmp_path / "generation_config.json").write_text('{"eos_token_id": [5, 0]}')
+    for source in loaded, tmp_path:
+        assert Tokenizer.from_huggingface(source).eos_token_ids == (5, 0, 1)
+
+
+def test_chat_template_without_jinja(tmp_path, monkeypatch, caplog):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.setitem(sys.modules, "jinja2.exceptions", None)
+    byte_level().save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "chat_template.jinja").write_text("{{ messages[1].content }}<|pad|>")
+    assert Tokenizer.from_huggingface(tmp_path).eos_token_ids == (0,) and "jinja2" in caplog.text
 
 
 def test_path_in_the_working_directory(tmp_path, monkeypatch):

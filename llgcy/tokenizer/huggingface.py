@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import tokenizers
 
 from llgcy.errors import TokenizerError
-from llgcy.tokenizer import byte_alphabet
+from llgcy.tokenizer import byte_alphabet, chat_template
 from llgcy.tokenizer.vocabulary import Vocabulary
 
 END_NAMES = ("</s>", "<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "<eos>", "<|end|>")
@@ -39,19 +39,28 @@ def read(source: Any, find_eos: bool) -> Vocabulary:
         As `llgcy.Tokenizer.from_huggingface` says.
     """
     end: tuple[int, ...] = ()
+    template: str | None = None
+    variables: dict[str, Any] = {}
     if isinstance(source, (str, os.PathLike)):
         file = os.fspath(source)
         if os.path.isdir(file):
             file = os.path.join(file, "tokenizer.json")
         tokenizer, name = _load(file), file
         if find_eos:
-            end = _end_beside(os.path.dirname(file), tokenizer)
+            folder = os.path.dirname(file)
+            end = _end_beside(folder, tokenizer)
+            template = chat_template.beside(folder)
+            variables = {"bos_token": "", "eos_token": tokenizer.id_to_token(end[0]) if end else ""}
     elif isinstance(source, tokenizers.Tokenizer):
         tokenizer, name = source, "tokenizers.Tokenizer"
     elif isinstance(getattr(source, "backend_tokenizer", None), tokenizers.Tokenizer):
         tokenizer, name = source.backend_tokenizer, type(source).__name__
-        if source.eos_token_id is not None:
-            end = (source.eos_token_id,)
+        if find_eos:
+            folder = str(getattr(source, "name_or_path", ""))        # where it was loaded from; on the hub this is no folder
+            end = (_ends_in(folder, "generation_config.json", "eos_token_id", tokenizer) if os.path.isdir(folder) else ()) or (
+                () if source.eos_token_id is None else (source.eos_token_id,))
+            template = chat_template.chosen(getattr(source, "chat_template", None))
+            variables = dict(getattr(source, "special_tokens_map", {}))
     else:
         raise TokenizerError(f"from_huggingface takes a tokenizers.Tokenizer, a fast transformers tokenizer or a path, not {type(source).__name__}"
                              + (": a slow tokenizer has no backend; load it with use_fast=True" if hasattr(source, "convert_ids_to_tokens") else ""))
@@ -70,6 +79,10 @@ def read(source: Any, find_eos: bool) -> Vocabulary:
         special[unknown] = vocab[unknown]
     if find_eos and not end:
         end = _end_by_name(special, name)
+    if template is not None:
+        turn = chat_template.end_token(template, (token.content for token in added.values()), variables)
+        if turn is not None:
+            end = tuple(dict.fromkeys((*end, vocab[turn])))
     return Vocabulary(tokens, special, end, _Encoder(tokenizer), name)
 
 
@@ -99,21 +112,29 @@ def _end_beside(folder: str, tokenizer: tokenizers.Tokenizer) -> tuple[int, ...]
     """What the files beside a ``tokenizer.json`` say, the one that governs generation first; () where they say nothing."""
     for file, key in (("generation_config.json", "eos_token_id"), ("tokenizer_config.json", "eos_token"), ("special_tokens_map.json", "eos_token"),
                       ("config.json", "eos_token_id")):
-        try:
-            with open(os.path.join(folder, file), encoding="utf-8") as stream:
-                value = json.load(stream).get(key)
-        except FileNotFoundError:
-            continue
-        except (OSError, ValueError, AttributeError) as error:
-            raise TokenizerError(f"{os.path.join(folder, file)} can't be read ({error}); pass eos_token_id=") from error
-        if isinstance(value, dict):          # an AddedToken, written out
-            value = value.get("content")
-        if isinstance(value, str):
-            value = tokenizer.token_to_id(value)
-        if isinstance(value, int):
-            return (value,)
-        if isinstance(value, list) and value and all(isinstance(id, int) for id in value):
-            return tuple(value)
+        found = _ends_in(folder, file, key, tokenizer)
+        if found:
+            return found
+    return ()
+
+
+def _ends_in(folder: str, file: str, key: str, tokenizer: tokenizers.Tokenizer) -> tuple[int, ...]:
+    """What one of them says."""
+    try:
+        with open(os.path.join(folder, file), encoding="utf-8") as stream:
+            value = json.load(stream).get(key)
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, AttributeError) as error:
+        raise TokenizerError(f"{os.path.join(folder, file)} can't be read ({error}); pass eos_token_id=") from error
+    if isinstance(value, dict):          # an AddedToken, written out
+        value = value.get("content")
+    if isinstance(value, str):
+        value = tokenizer.token_to_id(value)
+    if isinstance(value, int):
+        return (value,)
+    if isinstance(value, list) and value and all(isinstance(id, int) for id in value):
+        return tuple(value)
     return ()
 
 

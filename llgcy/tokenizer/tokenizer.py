@@ -114,8 +114,9 @@ class Tokenizer:
             A path names a ``tokenizer.json`` or the folder that holds one. Byte-level models and SentencePiece-like ones
             (byte fallback, metaspace) can be read; slow (pure Python) transformers tokenizers can't.
         eos_token_id : int or iterable of int, optional
-            By default what the transformers tokenizer says; beside a file, what ``generation_config.json``,
-            ``tokenizer_config.json`` or ``config.json`` says; else the one special token with a usual name.
+            By default the ids of ``generation_config.json`` in the folder; else what the tokenizer says (beside a file
+            ``tokenizer_config.json`` or ``config.json``); else the one special token with a usual name. Where there is a chat template,
+            the token with which it ends the assistant's turn is one more. For a model from the hub, pass ``model.generation_config.eos_token_id``.
         vocab_size : int, optional
             Pads; usually ``model.config.vocab_size``.
 
