@@ -20,6 +20,7 @@ from llgcy.grammar.route import route
 from llgcy.limits import Limits
 from llgcy.schema.automaton import Automaton
 from llgcy.schema.options import Options
+from llgcy.schema.python_types import schema_of
 from llgcy.tokenizer import Tokenizer
 
 LONGEST_GAP = 128       # bytes of white space between two tokens of a JSON text, unless an option says otherwise
@@ -85,8 +86,9 @@ class Grammar:
 
         Parameters
         ----------
-        schema : dict, bool or str
-            A str (or bytes) is JSON text.
+        schema : dict, bool, str, type or function
+            A str (or bytes) is JSON text. A type is a pydantic model, dataclass, TypedDict, Enum, or an expression such as ``Literal["a", "b"]``
+            or ``list[int]``; of a function the annotated parameters count. See `llgcy.schema.python_types`.
         whitespace : "flexible" or "compact"
             Flexible: up to 128 bytes between any two tokens of the text. Compact: none.
         surrounding_space : bool
@@ -102,6 +104,8 @@ class Grammar:
         TypeError
             An option is unknown.
         """
+        if not isinstance(schema, (dict, list, tuple, str, bytes, bytearray, int, float, type(None))):
+            schema = schema_of(schema)
         return cls(_Schema(schema, **options))
 
     @classmethod
