@@ -186,8 +186,8 @@ class _Reader:
     def _defined(self, type_: Any, place: str, read: Callable[[dict[Any, Any]], Any], variables: dict[Any, Any]) -> dict[str, Any]:
         """A reference to the definition of a type that has a name; ``read`` is called with what its own type variables stand for."""
         origin = typing.get_origin(type_) or type_
-        own = dict(zip(getattr(origin, "__type_params__", None) or getattr(origin, "__parameters__", ()),
-                       [variables.get(argument, argument) if isinstance(argument, typing.TypeVar) else argument for argument in typing.get_args(type_)]))
+        parameters: tuple[Any, ...] = getattr(origin, "__type_params__", ()) or getattr(origin, "__parameters__", ())
+        own = dict(zip(parameters, [variables.get(argument, argument) if isinstance(argument, typing.TypeVar) else argument for argument in typing.get_args(type_)]))
         key = (origin, repr(list(own.values())))         # as text, since Annotated may hold what has no hash
         if key not in self._names:
             base = getattr(origin, "__name__", "type")
