@@ -9,6 +9,7 @@ None is the place where nothing declares an order.
 from heapq import heapify, heappop, heappush
 
 from llgcy.schema.resolve import Node
+from llgcy.schema.vocabulary import REFERENCES
 
 
 class Group:
@@ -95,7 +96,7 @@ class Order:
                     parts += [self.fold(self.place(c), own, path) for c in value]
                 elif word == "anyOf" or word == "oneOf":
                     parts.append(self.group("any", [self.fold(self.place(c), own, path) for c in value]))
-                elif word == "$ref":
+                elif word in REFERENCES:
                     parts.append(self.fold(self.place(value), own, path))
                 elif word == "dependentSchemas" or word == "dependencies":
                     parts += [self.fold(self.place(c), own, path) for c in value.values()]
@@ -202,7 +203,7 @@ class Order:
         return reach
 
 
-_IN_PLACE = {"allOf", "anyOf", "oneOf", "$ref", "dependentSchemas", "dependencies", "if", "const", "enum"}
+_IN_PLACE = {"allOf", "anyOf", "oneOf", *REFERENCES, "dependentSchemas", "dependencies", "if", "const", "enum"}
 _DECLARING = _IN_PLACE | {"properties", "patternProperties", "additionalProperties", "required", "items", "prefixItems", "contains"}
 
 

@@ -1,13 +1,25 @@
 """Schema objects as nodes, and where references lead (RFC 3986 URIs, RFC 6901 pointers, ``$id``, ``$anchor``).
 
-Nothing here looks at the network: a document is the schema given, an entry of ``resources=``, or unknown.
+Nothing here looks at the network: a document is the schema given, an entry of ``resources=``, a meta-schema of a draft, which come
+with the package, or unknown.
+
+*Dynamic scope.* What ``$dynamicRef`` and ``$recursiveRef`` lead to depends on the resources through which a schema was reached. So a
+schema object is one node for each *scope*: for each name of a ``$dynamicAnchor``, the first resource on the way that has it.
 """
+import re
+from importlib.resources import files
 from urllib.parse import unquote, urldefrag, urljoin
 
-from llgcy.errors import GrammarError, UnsupportedKeywordError
+from llgcy.errors import GrammarError, LimitError, UnsupportedKeywordError
 from llgcy.schema import vocabulary
 from llgcy.schema.read import escape, read_json
 from llgcy.schema.vocabulary import DEPENDENCIES, ITEMS, KEYWORDS, MAP, SCHEMA, SCHEMAS, UNNAMED, left_out
+
+
+#: Key of ``$recursiveAnchor`` among the dynamic anchors, none of which is named so.
+RECURSIVE = "#"
+#: Schema objects under dynamic scopes: each counts once for each scope.
+SCOPED = 100_000
 
 
 class Resource:
@@ -26,14 +38,17 @@ class Resource:
         The resource around it, in the same document.
     anchors : dict or None
         Schema and pointer by plain-name fragment; None until the document is searched.
+    dynamic : dict
+        Those of ``$dynamicAnchor``, and by `RECURSIVE` the root where it has ``$recursiveAnchor``.
     ignored : frozenset of str
         Keywords that its meta-schema does not have.
     """
 
-    __slots__ = ("uri", "root", "draft", "pointer", "outer", "anchors", "ignored")
+    __slots__ = ("uri", "root", "draft", "pointer", "outer", "anchors", "dynamic", "ignored")
 
     def __init__(self, uri, root, draft, pointer, outer=None, vocabulary=None):
         self.uri, self.root, self.draft, self.pointer, self.outer, self.anchors = uri, root, draft, pointer, outer, None
+        self.dynamic = {}
         if vocabulary is not None:
             self.ignored = left_out(vocabulary)
         else:
@@ -48,6 +63,8 @@ class Node:
     schema : dict
     resource : Resource
         What references are relative to, and which draft holds.
+    scope : tuple of (str, Resource)
+        Where dynamic references lead, sorted by name; empty unless the schema has such references.
     parent, token
         The node around it and the end of the pointer from there, or None and the whole pointer.
     sub : dict
@@ -60,10 +77,10 @@ class Node:
         A name for the value formula that others use before it is made.
     """
 
-    __slots__ = ("schema", "resource", "parent", "token", "sub", "strict", "loose", "value", "handle", "depth")
+    __slots__ = ("schema", "resource", "scope", "parent", "token", "sub", "strict", "loose", "value", "handle", "depth")
 
-    def __init__(self, schema, resource, parent, token):
-        self.schema, self.resource, self.parent, self.token = schema, resource, parent, token
+    def __init__(self, schema, resource, scope, parent, token):
+        self.schema, self.resource, self.scope, self.parent, self.token = schema, resource, scope, parent, token
         self.sub, self.strict, self.loose, self.value, self.handle, self.depth = {}, [], [], None, None, 0
 
     @property
@@ -105,7 +122,9 @@ class Resolver:
     def __init__(self, root, options, warnings):
         self.options, self.warnings = options, warnings
         self.draft = vocabulary.DRAFTS.get(options.draft, UNNAMED)
-        self.nodes = {}             # Node by id() of its schema object
+        self.dynamic = False        # whether nodes are told apart by dynamic scope
+        self.nodes = {}             # Node by id() of its schema object and scope
+        self.inner = {}             # Resource by id() of a schema object with an identifier
         self.resources = {}         # Resource by URI
         self.searched = set()       # id() of the documents whose identifiers are known
         self.top = self.document(root, "")
@@ -140,16 +159,46 @@ class Resolver:
         vocabulary = meta.get("$vocabulary") if isinstance(meta, dict) else None
         return vocabulary if isinstance(vocabulary, dict) else None
 
-    def node(self, schema, resource, parent, token):
-        """The node of a schema object that stands at `token` below `parent`."""
-        node = self.nodes.get(id(schema))
-        if node is None:
-            pointer = None
-            if ("$id" in schema or "id" in schema or "$schema" in schema) and schema is not resource.root:
+    def node(self, schema, resource, scope, parent, token):
+        """The node of a schema object that stands at `token` below `parent` and is reached through `scope`."""
+        if ("$id" in schema or "id" in schema or "$schema" in schema) and schema is not resource.root:
+            inner = self.inner.get(id(schema))
+            if inner is None:
                 pointer = (parent.pointer if parent is not None else "") + token
-                resource = self.embedded(schema, resource, pointer)
-            node = self.nodes[id(schema)] = Node(schema, resource, parent, token)
+                inner = self.inner[id(schema)] = self.embedded(schema, resource, pointer)
+            resource = inner
+        if self.dynamic:
+            scope = self.scope_in(scope, resource)
+        node = self.nodes.get((id(schema), scope))
+        if node is None:
+            node = self.nodes[id(schema), scope] = Node(schema, resource, scope, parent, token)
+            if scope and len(self.nodes) > SCOPED:
+                raise LimitError(f"$dynamicRef gives more than {SCOPED} schema objects a meaning of their own", pointer=node.pointer)
         return node
+
+    def scope_in(self, scope, resource):
+        """The dynamic scope after a resource is entered: the first one with a name stays."""
+        if resource.anchors is None:
+            self.search(resource)
+        added = resource.dynamic.keys() - {name for name, _ in scope}
+        return tuple(sorted([*scope, *[(name, resource) for name in added]], key=lambda x: x[0])) if added else scope
+
+    def dynamic_target(self, node, reference, keyword):
+        """Where ``$dynamicRef`` or ``$recursiveRef`` leads from a node: like `target`, or further out where a dynamic anchor says so.
+
+        Raises
+        ------
+        GrammarError
+            Nowhere.
+        """
+        found = self.target(node, reference, keyword)
+        resource = found[1]
+        self.search(resource)
+        name = unquote(urldefrag(reference)[1]) if keyword == "$dynamicRef" else RECURSIVE
+        anchored = resource.dynamic.get(name)
+        if anchored is None or anchored[0] is not found[0]:
+            return found                # no dynamic anchor stands there: a plain reference
+        return next((outer.dynamic[name] for key, outer in node.scope if key == name), found)
 
     def embedded(self, schema, resource, pointer):
         """The resource of a schema object inside `resource`: a new one where it has an identifier."""
@@ -211,6 +260,8 @@ class Resolver:
         if uri not in self.resources:
             document = self.options.resources.get(uri, self.options.resources.get(uri + "#"))
             if document is None:
+                document = meta_schema(uri)
+            if document is None:
                 return None
             if isinstance(document, (str, bytes)):
                 document = read_json(document)
@@ -256,6 +307,9 @@ class Resolver:
                     inside.anchors = inside.anchors or {}
                 for name in anchors_of(at, inside.draft):
                     inside.anchors.setdefault(name, (at, inside, pointer))
+                name = dynamic_anchor_of(at, inside)
+                if name is not None:
+                    inside.dynamic.setdefault(name, (at, inside, pointer))
             if isinstance(at, dict):
                 for key, value in at.items():
                     inner = shape_inside(shape, key, value)
@@ -263,6 +317,19 @@ class Resolver:
                         todo.append((value, inside, pointer + "/" + escape(key), inner))
             elif isinstance(at, (list, tuple)) and shape == SCHEMAS:
                 todo.extend((value, inside, f"{pointer}/{i}", SCHEMA) for i, value in enumerate(at))
+
+
+_META = re.compile(r"https?://json-schema\.org/draft(?:-0([467])/schema|/(2019-09|2020-12)/(schema|meta/[a-z-]+))")
+
+
+def meta_schema(uri):
+    """The text of a draft's meta-schema or of one of its vocabularies, or None."""
+    match = _META.fullmatch(uri)
+    if match is None:
+        return None
+    name = f"draft{match[1]}.json" if match[1] else f"draft{match[2]}/{match[3]}.json"
+    path = files("llgcy.schema").joinpath("metaschemas", *name.split("/"))
+    return path.read_bytes() if path.is_file() else None
 
 
 def shape_inside(shape, token, value):
@@ -283,9 +350,20 @@ def shape_inside(shape, token, value):
 
 def anchors_of(schema, draft):
     """The plain names that a schema object has in its resource."""
-    for keyword in ("$anchor", "$dynamicAnchor"):
-        if isinstance(schema.get(keyword), str) and (draft == UNNAMED or draft >= 2019):
+    for keyword, since in (("$anchor", 2019), ("$dynamicAnchor", 2020)):
+        if isinstance(schema.get(keyword), str) and (draft == UNNAMED or draft >= since):
             yield schema[keyword]
     uri = schema.get("id" if draft == 4 else "$id")
     if isinstance(uri, str) and uri.startswith("#") and len(uri) > 1 and draft < 2019:
         yield uri[1:]
+
+
+def dynamic_anchor_of(schema, resource):
+    """The name by which dynamic references find a schema object, or None."""
+    draft = resource.draft
+    name = schema.get("$dynamicAnchor")
+    if isinstance(name, str) and (draft == UNNAMED or draft >= 2020):
+        return name
+    if schema.get("$recursiveAnchor") is True and schema is resource.root and draft in (UNNAMED, 2019):
+        return RECURSIVE
+    return None

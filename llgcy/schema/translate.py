@@ -12,7 +12,7 @@ from llgcy.schema.exact import ZERO, Exact
 from llgcy.schema.formula import (ANYTHING, ARRAY, FALSE, FALSE_LITERAL, NOTHING, NULL, NUMBER, OBJECT, STRING, TRUE,
                                   TRUE_LITERAL)
 from llgcy.schema.read import escape, kind_of
-from llgcy.schema.vocabulary import DEPENDENCIES, ITEMS, KEYWORDS, SCHEMA, SCHEMAS, UNNAMED, VALUE, draft_name
+from llgcy.schema.vocabulary import DEPENDENCIES, ITEMS, KEYWORDS, REFERENCES, SCHEMA, SCHEMAS, UNNAMED, VALUE, draft_name
 
 #: Schemas of one kind in a cycle of references that apply in place.
 CYCLE = 64
@@ -24,8 +24,6 @@ PAIRS = 8
 _TYPES = {"null": NULL, "boolean": TRUE_LITERAL | FALSE_LITERAL, "number": NUMBER, "integer": NUMBER, "string": STRING,
           "object": OBJECT, "array": ARRAY}
 _UNSUPPORTED = {
-    "$dynamicRef": "use $ref",
-    "$recursiveRef": "use $ref",
     "unevaluatedProperties": "use additionalProperties, with all properties in one schema object",
     "unevaluatedItems": "use items after prefixItems",
     "uniqueItems": "leave it out, or check the result",
@@ -69,10 +67,16 @@ class Translator:
             A keyword with a value that it cannot have, a reference that leads nowhere, a cycle without meaning.
         UnsupportedKeywordError, LimitError
         """
-        top = self.enter(root, self.resolver.top, None, "")
+        top = self.enter(root, self.resolver.top, (), None, "")
         if top.__class__ is int:
             return top
         self.read_all([top])
+        if self.resolver.dynamic:       # once more, now with dynamic scopes
+            self.resolver.nodes.clear()
+            self.preorder.clear()
+            top = self.enter(root, self.resolver.top, (), None, "")
+            self.read_all([top])
+            self.warnings[:] = dict.fromkeys(self.warnings)
         if self.references:
             for component in components(self.preorder):
                 self.make_component(component)
@@ -83,7 +87,7 @@ class Translator:
         return top
 
     # ------------------------------------------------------------------------------------------------ schemas to nodes
-    def enter(self, schema, resource, parent, token):
+    def enter(self, schema, resource, scope, parent, token):
         """The node of a schema, or the value formula of a boolean one."""
         if schema is True:
             return ANYTHING
@@ -92,7 +96,7 @@ class Translator:
         if not isinstance(schema, dict):
             pointer = (parent.pointer if parent is not None else "") + token
             raise GrammarError(f"a schema is an object or a boolean, not {shown(schema)}", pointer=pointer)
-        return self.resolver.node(schema, resource, parent, token)
+        return self.resolver.node(schema, resource, scope, parent, token)
 
     def read_all(self, todo):
         """Finds the schemas inside of nodes, and inside of those, in depth-first preorder."""
@@ -127,10 +131,14 @@ class Translator:
                     continue            # says nothing
                 raise UnsupportedKeywordError(f"{word} is not supported yet; {_UNSUPPORTED[word]}",
                                               pointer=f"{node.pointer}/{word}")
-            if word == "$ref":
+            if word in REFERENCES:
                 self.references = True
-                target, resource, pointer = self.resolver.target(node, value)
-                child = self.enter(target, resource, None, pointer)
+                if word == "$ref":
+                    target, resource, pointer = self.resolver.target(node, value)
+                else:
+                    self.resolver.dynamic = True
+                    target, resource, pointer = self.resolver.dynamic_target(node, value, word)
+                child = self.enter(target, resource, node.scope, None, pointer)
                 node.sub[word] = child
                 if child.__class__ is not int:
                     node.strict.append(child)
@@ -146,13 +154,13 @@ class Translator:
                     raise GrammarError("items: a list of schemas is called prefixItems in draft 2020-12", pointer=f"{node.pointer}/items")
             found = []
             if shape == SCHEMA:
-                child = self.enter(value, node.resource, node, "/" + word)
+                child = self.enter(value, node.resource, node.scope, node, "/" + word)
                 node.sub[word] = child
                 found.append(child)
             elif shape == SCHEMAS:
                 if not isinstance(value, (list, tuple)):
                     raise GrammarError(f"{word} must be a list of schemas", pointer=f"{node.pointer}/{word}")
-                found = [self.enter(x, node.resource, node, f"/{word}/{i}") for i, x in enumerate(value)]
+                found = [self.enter(x, node.resource, node.scope, node, f"/{word}/{i}") for i, x in enumerate(value)]
                 node.sub[word] = found
             else:
                 if not isinstance(value, dict):
@@ -164,7 +172,7 @@ class Translator:
                     if shape == DEPENDENCIES and not isinstance(x, (dict, bool)):
                         sub[name] = [x] if isinstance(x, str) else x
                         continue
-                    child = sub[name] = self.enter(x, node.resource, node, f"/{word}/{escape(name)}")
+                    child = sub[name] = self.enter(x, node.resource, node.scope, node, f"/{word}/{escape(name)}")
                     found.append(child)
             edges = node.strict if keyword.in_place or word == "propertyNames" else node.loose
             for child in found:
@@ -573,7 +581,7 @@ class Translator:
 
 
 _HANDLERS = {
-    "$ref": Translator.reference, "enum": Translator.enum, "const": Translator.const,
+    "$ref": Translator.reference, "$dynamicRef": Translator.reference, "$recursiveRef": Translator.reference, "enum": Translator.enum, "const": Translator.const,
     "allOf": Translator.all_of, "anyOf": Translator.any_of, "oneOf": Translator.one_of, "not": Translator.not_, "if": Translator.if_,
     "minimum": Translator.minimum, "maximum": Translator.maximum, "multipleOf": Translator.multiple_of,
     "exclusiveMinimum": Translator.exclusive_minimum, "exclusiveMaximum": Translator.exclusive_maximum,

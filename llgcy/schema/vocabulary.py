@@ -76,8 +76,8 @@ def left_out(vocabulary):
 #: Keywords that assert something or hold schemas.
 KEYWORDS = {
     "$ref": Keyword(in_place=True),
-    "$dynamicRef": Keyword(since=2020),
-    "$recursiveRef": Keyword(since=2019, until=2019),
+    "$dynamicRef": Keyword(since=2020, in_place=True),
+    "$recursiveRef": Keyword(since=2019, until=2019, in_place=True),
     "$defs": Keyword(MAP, since=2019),
     "definitions": Keyword(MAP),
     "type": Keyword(),
@@ -121,3 +121,5 @@ KEYWORDS = {
     "then": Keyword(SCHEMA, since=7, in_place=True),
     "else": Keyword(SCHEMA, since=7, in_place=True),
 }
+#: Keywords whose value leads to a schema that applies in place.
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
