@@ -28,7 +28,7 @@ def allowed(matcher, tokens):
 def walk(machine, tokens, rnd, steps):
     """A random walk: at every step the whole mask is checked against bytes. Token 0 is the end."""
     vocabulary = Vocabulary(tokens, (0,))
-    matcher = CompiledGrammar(None, None, vocabulary, machine, Budget(1 << 26, "the masks")).matcher()
+    matcher = CompiledGrammar(None, None, vocabulary, lambda: (machine, None), 1 << 26).matcher()
     state = machine.begin()
     for _ in range(steps):
         truth = {i for i, token in enumerate(tokens) if token is not None and machine.after(state, token)}

@@ -7,6 +7,7 @@ paths to them.
 """
 cimport cython
 from libc.stdint cimport int32_t, uint8_t, uint32_t
+from llgcy.core.lock cimport Lock
 from llgcy.core.machine cimport Machine
 from llgcy.core.state cimport Leaf
 from llgcy.core.trie cimport Trie, Vocabulary
@@ -46,4 +47,5 @@ cdef class Classification:
 
 # The leaves at the end of the paths, in this grammar: one Leaf after the other.
 cdef bytes leaves_of(Machine machine, const Leaf* leaf, list paths)
-cdef Classification classify(Machine machine, Vocabulary vocabulary, const Leaf* leaf, bint counted)
+# Both under the machine's lock; the long one lets others have it now and then.
+cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, const Leaf* leaf, bint counted)

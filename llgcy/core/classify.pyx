@@ -4,9 +4,14 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memset
 
+from llgcy.core.lock cimport Lock
 from llgcy.core.machine cimport Machine
 from llgcy.core.state cimport ALIVE, CROSS, DEAD, Leaf
 from llgcy.core.trie cimport GROUP, Node, Trie, Vocabulary
+
+
+cdef enum:
+    STEPS = 512         # after which a thread that waits for the lock gets it
 
 
 cdef struct Remainder:
@@ -130,7 +135,7 @@ cdef void subtree(Trie trie, int32_t node, int32_t* low, int32_t* high) noexcept
     high[0] = trie.starts[trie.nodes[i].label & GROUP]
 
 
-cdef Classification classify(Machine machine, Vocabulary vocabulary, const Leaf* leaf, bint counted):
+cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, const Leaf* leaf, bint counted):
     """Sorts the vocabulary by what `leaf_step` says of each token. `counted`: also by characters (leaf.k, from leaf's own on)."""
     cdef Classification out = Classification()
     cdef Trie trie = vocabulary.trie

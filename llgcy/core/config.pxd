@@ -12,8 +12,9 @@ its row; beside other lexemes it is one more member.
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from llgcy.core.lexer cimport ENDED, NOTHING, OPEN, Joint, Lexer
-from llgcy.core.machine cimport Machine, Split
+from llgcy.core.lexer cimport ENDED, NOTHING, NUMBER, OPEN, Joint, Lexer
+from llgcy.core.lock cimport atomic_load, atomic_store
+from llgcy.core.machine cimport MISS, Machine, Split
 from llgcy.core.rows cimport NO_ROW, Buffer, Row, Rows, Shape, push, room
 from llgcy.core.state cimport ALIVE, ASK, CROSS, DEAD, Leaf, State
 from llgcy.core.store cimport Arena, Budget, Index, Probe
@@ -91,6 +92,9 @@ cdef class GrammarMachine(Machine):
     cdef int32_t behind(self, int32_t row, int32_t lexer) except -1 nogil
     cdef int enter(self, int32_t row, int32_t lexer, State* out) except -1 nogil
     cdef int enter(self, int32_t row, int32_t lexer, State* out) except -1 nogil
+    cdef int32_t ready_next(self, int32_t lexer, uint8_t byte) noexcept nogil
+    cdef int ready_enter(self, int32_t row, int32_t lexer, State* out) noexcept nogil
+    cdef int32_t ready_behind(self, int32_t row, int32_t lexer) noexcept nogil
     cdef int begin_lexeme(self, int32_t row, bint fresh, uint8_t byte, bint grow, State* out) except -1 nogil
     cdef int32_t fresh_state(self, int32_t row) except -1 nogil
     cdef int32_t past(self, int32_t row, int32_t lexeme) except -1 nogil

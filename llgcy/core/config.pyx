@@ -233,6 +233,71 @@ cdef class GrammarMachine(Machine):
             return self.several(row, byte, grow, out)
         return self.begin_lexeme(row, at.mode == FRESH, byte, grow, out)
 
+    cdef int ready_step(self, const State* at, uint8_t byte, State* out) noexcept nogil:
+        cdef int32_t row = at.row, lexer = at.leaf.v, to
+        cdef const Configuration* c
+        cdef const Member* m
+        if at.mode == WITHIN:
+            to = self.ready_next(lexer, byte)
+            if to == 0 or (to != NOTHING and lexer & ENDED and not self.single):
+                return MISS
+            if to != NOTHING:
+                return self.ready_enter(row, to, out)
+            if not lexer & ENDED:
+                return DEAD
+            row = self.ready_behind(row, lexer)
+            if row == NO_ROW:
+                return MISS
+        elif at.mode == SEVERAL:
+            c = <const Configuration*>self.configurations.at(row)
+            to = atomic_load(&c.nexts)
+            if to:
+                to = atomic_load(<int32_t*>self.nexts.at(to) + byte)
+            if to < 2:
+                return DEAD if to else MISS
+            c = <const Configuration*>self.configurations.at(to - 2)
+            m = <const Member*>self.members.at(c.members)
+            if c.n_members > 1:
+                put(out, SEVERAL, to - 2, 0)
+            else:
+                put(out, WITHIN if m.lexer else BETWEEN, m.row, m.lexer)
+            return ALIVE
+        elif at.mode >= NESTED:
+            return MISS
+        if self.n_machines:
+            return MISS
+        lexer = atomic_load(&self.fresh if at.mode == FRESH else &self.rows.shape(self.rows.row(row).shape).lexer)
+        if lexer == 0 or lexer == NOTHING:
+            return DEAD if lexer else MISS
+        to = self.ready_next(lexer, byte)
+        if to == 0 or to == NOTHING:
+            return DEAD if to else MISS
+        return self.ready_enter(row, to, out)
+
+    cdef int32_t ready_next(self, int32_t lexer, uint8_t byte) noexcept nogil:
+        """Joint state after one byte, or NOTHING; 0: not known."""
+        return atomic_load(<int32_t*>self.lexer.nexts.at(lexer >> NUMBER) + byte)
+
+    cdef int ready_enter(self, int32_t row, int32_t lexer, State* out) noexcept nogil:
+        """enter(), or MISS."""
+        if lexer & OPEN:
+            put(out, WITHIN, row, lexer)
+            return ALIVE
+        row = self.ready_behind(row, lexer)
+        if row == NO_ROW:
+            return MISS
+        put(out, BETWEEN, row, 0)
+        return ALIVE
+
+    cdef int32_t ready_behind(self, int32_t row, int32_t lexer) noexcept nogil:
+        """The row behind the one lexeme that ends in a joint state; NO_ROW: not known."""
+        cdef const Joint* j = self.lexer.joint(lexer)
+        cdef int32_t lexeme
+        if j.n_ended != 1:
+            return NO_ROW
+        lexeme = (<const int32_t*>self.lexer.ints.at(j.ended))[0]
+        return row if lexeme == self.tables.skip else self.rows._known(row, lexeme)
+
     cdef int begin_lexeme(self, int32_t row, bint fresh, uint8_t byte, bint grow, State* out) except -1 nogil:
         """The first byte of a lexeme. `fresh`: nothing may be skipped yet."""
         cdef int32_t lexer, to, n_going = 0, n_ends = 0
@@ -247,7 +312,7 @@ cdef class GrammarMachine(Machine):
     cdef int32_t fresh_state(self, int32_t row) except -1 nogil:
         """Joint state of the lexemes that may come first."""
         if self.fresh == 0:
-            self.fresh = self.start_state(self.rows.shape(self.rows.row(row).shape), False)
+            atomic_store(&self.fresh, self.start_state(self.rows.shape(self.rows.row(row).shape), False))
         return self.fresh
 
     cdef int enter(self, int32_t row, int32_t lexer, State* out) except -1 nogil:
@@ -261,7 +326,7 @@ cdef class GrammarMachine(Machine):
     cdef int32_t starting(self, int32_t row) except -1 nogil:
         cdef Shape* shape = self.rows.shape(self.rows.row(row).shape)
         if shape.lexer == 0:
-            shape.lexer = self.start_state(shape, True)
+            atomic_store(&shape.lexer, self.start_state(shape, True))
         return shape.lexer
 
     cdef int32_t start_state(self, const Shape* shape, bint skipping) except -1 nogil:
@@ -510,7 +575,7 @@ cdef class GrammarMachine(Machine):
             else:
                 push_member(&self.going, &n, out.row, out.leaf.v, 0)
                 to = self.configuration(1) + 2
-            (<int32_t*>self.nexts.at(c.nexts))[byte] = to
+            atomic_store(<int32_t*>self.nexts.at(c.nexts) + byte, to)
         if to == 1:
             return DEAD
         c = <Configuration*>self.configurations.at(to - 2)

@@ -33,7 +33,7 @@ cdef class Engine:
         global engines
         cdef int alive
         self.machine, self.budget, self.lock = machine, budget, Lock()
-        self.masks = Masks(machine, vocabulary, Budget(mask_bytes, "the masks"))
+        self.masks = Masks(machine, vocabulary, self.lock, mask_bytes)
         memset(&self.begin, 0, sizeof(State))
         with nogil:
             alive = machine.start(&self.begin)

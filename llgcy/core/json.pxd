@@ -6,11 +6,11 @@ asked of the schema's automaton, once per set of alternatives, and remembered as
 """
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from llgcy.core.machine cimport Machine, Split
+from llgcy.core.machine cimport MISS, Machine, Split
 from llgcy.core.number cimport Numbers
 from llgcy.core.state cimport Leaf, State
 from llgcy.core.store cimport Arena, Budget, Index
-from llgcy.core.strings cimport Strings
+from llgcy.core.strings cimport Strings, View
 
 cdef enum Mode:         # State.mode: what comes next
     START = 1           # the document's value
@@ -97,6 +97,8 @@ cdef class JsonMachine(Machine):
     cdef int _has_key(self, int32_t row, int32_t used) except -1 nogil
     cdef int32_t _language(self, object spec) except -1
     cdef const Move* _move(self, int32_t row, int32_t event, int32_t argument) except NULL nogil
+    cdef const Move* _known(self, int32_t row, int32_t event, int32_t argument) noexcept nogil
+    cdef int _ready_move(self, const State* at, int32_t event, int32_t argument, State* out) noexcept nogil
     cdef const Move* _publish(self, const Move* move) except NULL nogil
     cdef int _ask(self, Move* move) except -1
     cdef int _ask_begin(self, Move* move, list content, object shape) except -1

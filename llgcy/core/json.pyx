@@ -3,11 +3,13 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from llgcy.core.machine cimport Machine, Split
+from llgcy.core.lock cimport atomic_load, atomic_store
+from llgcy.core.machine cimport MISS, Machine, Split
 from llgcy.core.number cimport Numbers
 from llgcy.core.state cimport ALIVE, ASK, CROSS, DEAD, Leaf, State
 from llgcy.core.store cimport Arena, Budget, Index, Probe, hash_bytes, mix
-from llgcy.core.strings cimport Strings
+from llgcy.core.strings cimport Strings, View
+from llgcy.core.unescape cimport QUOTE, REFUSED, advance
 
 from llgcy.errors import LimitError
 
@@ -160,24 +162,29 @@ cdef class JsonMachine(Machine):
 
     cdef const Move* _move(self, int32_t row, int32_t event, int32_t argument) except NULL nogil:
         """The move, remembered; the automaton is asked for it once."""
+        cdef const Move* known = self._known(row, event, argument)
         cdef Move move
-        cdef Move* known
-        cdef Probe probe
-        cdef int32_t handle
-        cdef size_t hash_
+        if known != NULL:
+            return known
         move.row, move.event, move.argument = row, event, argument
-        hash_ = hash_bytes(&move, 3 * sizeof(int32_t))
-        self.move_index.begin(hash_, &probe)
-        while True:
-            handle = self.move_index.next(&probe)
-            if handle < 0:
-                break
-            known = <Move*>self.moves.at(handle)
-            if known.row == row and known.event == event and known.argument == argument:
-                return known
         with gil:
             self._ask(&move)
         return self._publish(&move)
+
+    cdef const Move* _known(self, int32_t row, int32_t event, int32_t argument) noexcept nogil:
+        """The move if it is remembered, else NULL. Needs no lock."""
+        cdef int32_t[3] content = [row, event, argument]
+        cdef const Move* move
+        cdef Probe probe
+        cdef int32_t handle
+        self.move_index.begin(hash_bytes(content, sizeof(content)), &probe)
+        while True:
+            handle = self.move_index.next(&probe)
+            if handle < 0:
+                return NULL
+            move = <const Move*>self.moves.at(handle)
+            if move.row == row and move.event == event and move.argument == argument:
+                return move
 
     cdef const Move* _publish(self, const Move* move) except NULL nogil:
         cdef int32_t handle = self.moves.add(1)
@@ -255,7 +262,7 @@ cdef class JsonMachine(Machine):
         cdef Row* at = <Row*>self.rows.at(row)
         if at.strings == -1:
             with gil:
-                at.strings = self._view_of(row)
+                atomic_store(&at.strings, self._view_of(row))
         return at.strings
 
     cdef int32_t _view_of(self, int32_t row) except -3:
@@ -369,6 +376,97 @@ cdef class JsonMachine(Machine):
                 return DEAD
             return self._value(&from_, from_.row, byte, out)
         return DEAD
+
+    cdef int ready_step(self, const State* at, uint8_t byte, State* out) noexcept nogil:
+        cdef State new = at[0]
+        cdef const View* view
+        cdef const Row* row
+        cdef int r
+        cdef int32_t v, mode = at.mode
+        if mode == STRING:
+            view = <const View*>self.strings.views.at(at.leaf.lang)
+            if not view.free:           # names and patterns have memos, which change under the lock
+                return MISS
+            v = advance(at.leaf.pos, byte, &new.leaf.pos)
+            if v == QUOTE:
+                v = self.strings.outcome(&at.leaf, 0)
+                return self._ready_move(at, TEXT, v, out) if v else DEAD
+            if v == REFUSED:
+                return DEAD
+            new.leaf.u = -1
+            out[0] = new
+            return ALIVE
+        if mode == LITERAL:
+            if byte != <uint8_t>WORDS[at.leaf.v][at.leaf.k]:
+                return DEAD
+            if WORDS[at.leaf.v][at.leaf.k + 1] == 0:
+                return self._ready_move(at, at.leaf.v, 0, out)
+            new.leaf.k += 1
+            out[0] = new
+            return ALIVE
+        if mode == NUMBER:
+            v = self.numbers.ready_step(at.leaf.lang, at.leaf.v, byte)
+            if v > 0:
+                new.leaf.v = v
+                out[0] = new
+                return ALIVE
+            if v < 0:
+                return MISS
+            v = self.numbers.ready_outcome(at.leaf.lang, at.leaf.v)
+            if v <= 0:
+                return MISS if v else DEAD
+            r = self._ready_move(at, NUMERAL, v, &new)
+            if r != ALIVE:
+                return r
+            mode = new.mode
+        elif mode == KEY:
+            return MISS
+        if is_white(byte):
+            if new.gap >= self.gap or ((mode == START or mode == END) and not self.surrounded):
+                return DEAD
+            new.gap += 1
+            out[0] = new
+            return ALIVE
+        if mode == END:
+            return DEAD
+        if mode == COLON:
+            if byte != 0x3A:
+                return DEAD
+            new.mode, new.gap = VALUE, 0
+            out[0] = new
+            return ALIVE
+        row = <const Row*>self.rows.at(new.row)
+        if mode == AFTER:
+            if byte == (0x7D if row.kind == OBJECT else 0x5D):
+                return self._ready_move(&new, CLOSE, 0, out)
+            return MISS if byte == 0x2C else DEAD
+        if (mode == FIRST_KEY and byte == 0x7D) or (mode == FIRST_ITEM and byte == 0x5D):
+            return self._ready_move(&new, CLOSE, 0, out)
+        if mode != VALUE and mode != START:
+            return MISS
+        if byte == 0x22:
+            v = atomic_load(&row.strings)
+            if v < 0:
+                return MISS if v == -1 else DEAD
+            if not (<const View*>self.strings.views.at(v)).free:
+                return MISS
+            self.strings.start(v, 0, &new.leaf)
+            new.mode, new.gap = STRING, 0
+            out[0] = new
+            return ALIVE
+        if byte in (0x7B, 0x5B, 0x2D, 0x6E, 0x74, 0x66) or 0x30 <= byte <= 0x39:
+            return MISS
+        return DEAD
+
+    cdef int _ready_move(self, const State* at, int32_t event, int32_t argument, State* out) noexcept nogil:
+        """The state behind a value or a container, or MISS."""
+        cdef const Move* move = self._known(at.row, event, argument)
+        cdef int32_t side = at.side
+        if move == NULL:
+            return MISS
+        if event == CLOSE:
+            side = (<const Side*>self.sides.at(side)).parent
+        return self._after(at, move.to, side, out)
 
     cdef int _item(self, const State* at, State* out) except -1 nogil:
         """From inside an array to the value of its next item."""

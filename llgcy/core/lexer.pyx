@@ -3,6 +3,7 @@ cimport cython
 from libc.stdlib cimport calloc, free, qsort, realloc
 from libc.string cimport memcmp, memcpy
 
+from llgcy.core.lock cimport atomic_store
 from llgcy.core.store cimport hash_bytes
 from llgcy.errors import LimitError
 
@@ -141,7 +142,7 @@ cdef class Lexer:
                     if leaf:
                         self.add(parts[i].lexeme, leaf)
                 to = self.made()
-            row[byte] = to
+            atomic_store(&row[byte], to)         # readers without the lock find all of `to` made
         return 0
 
     cdef int32_t open_part(self, int32_t handle) except -1 nogil:

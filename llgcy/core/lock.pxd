@@ -1,7 +1,7 @@
 """The lock of a compiled grammar: any thread may wait for it, with or without the GIL, and it outlives a fork of the process."""
 cimport cython
 from cpython.pythread cimport PyThread_type_lock
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint64_t
 
 cdef extern from *:
     """
@@ -19,6 +19,10 @@ cdef extern from *:
 # How often this process is a child of a fork that knew this module, + 1; a mark left by a thread of the parent is not this number.
 cdef int32_t generation() noexcept nogil
 
+# Locks for the making of single things, by a hash of what they are. One thread may hold one of them, and only before it takes a Lock.
+cdef void lock_stripe(uint64_t hash) noexcept nogil
+cdef void unlock_stripe(uint64_t hash) noexcept nogil
+
 @cython.final
 cdef class Lock:
     cdef PyThread_type_lock lock    # owned
@@ -30,6 +34,8 @@ cdef class Lock:
     # 0 where another thread has it.
     cdef bint try_acquire(self) noexcept nogil
     cdef void release(self) noexcept nogil
-    # Lets a thread that waits have it, and takes it again; at once where none waits. To be called now and then in long work.
+    # The same; where a thread waits, returns once it has got it.
+    cdef void pass_on(self) noexcept nogil
+    # pass_on(), and takes it again. To be called now and then in long work.
     cdef void give_way(self) noexcept nogil
-    cdef int renew(self) except -1
+    cdef int _renew(self) except -1

@@ -6,7 +6,7 @@ store is half written; the parent then lets go of them, and the child makes them
 cimport cython
 from cpython.pythread cimport (NOWAIT_LOCK, WAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock,
                                PyThread_release_lock)
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint64_t
 
 import os
 import weakref
@@ -34,15 +34,40 @@ cdef extern from *:
     void yield_ "llgcy_yield"() noexcept nogil
 
 cdef enum:
-    PATIENCE = 1000         # times that give_way() yields to a waiting thread, before it goes on
+    STRIPES = 64
+    PATIENCE = 1000         # times that pass_on() yields to a waiting thread, before it goes on
 
 cdef int32_t forks = 1
 cdef object locks = weakref.WeakSet()
 cdef list held = []         # by a fork under way
 
 
+cdef PyThread_type_lock stripes[STRIPES]
+
+
+cdef int renew_stripes() except -1:
+    cdef int i
+    for i in range(STRIPES):
+        stripes[i] = PyThread_allocate_lock()
+        if stripes[i] == NULL:
+            raise MemoryError("no lock")
+    return 0
+
+
+renew_stripes()
+
+
 cdef int32_t generation() noexcept nogil:
     return forks
+
+
+cdef void lock_stripe(uint64_t hash) noexcept nogil:
+    if not PyThread_acquire_lock(stripes[hash % STRIPES], NOWAIT_LOCK):
+        wait(stripes[hash % STRIPES])
+
+
+cdef void unlock_stripe(uint64_t hash) noexcept nogil:
+    PyThread_release_lock(stripes[hash % STRIPES])
 
 
 @cython.final
@@ -75,19 +100,20 @@ cdef class Lock:
     cdef void release(self) noexcept nogil:
         PyThread_release_lock(self.lock)
 
-    cdef void give_way(self) noexcept nogil:
-        cdef int32_t i, turns
-        if atomic_load(&self.waiting) == 0:
-            return
-        turns = atomic_load(&self.turns)
+    cdef void pass_on(self) noexcept nogil:
+        cdef int32_t i, turns = atomic_load(&self.turns)
         PyThread_release_lock(self.lock)
         for i in range(PATIENCE):
-            if atomic_load(&self.turns) != turns or atomic_load(&self.waiting) == 0:
+            if atomic_load(&self.waiting) == 0 or atomic_load(&self.turns) != turns:
                 break
             yield_()
-        self.acquire()
 
-    cdef int renew(self) except -1:
+    cdef void give_way(self) noexcept nogil:
+        if atomic_load(&self.waiting):
+            self.pass_on()
+            self.acquire()
+
+    cdef int _renew(self) except -1:
         """In the child of a fork: the waiting threads are not there any more."""
         cdef PyThread_type_lock new = PyThread_allocate_lock()
         if new == NULL:
@@ -99,6 +125,9 @@ cdef class Lock:
 
 def _before():
     cdef Lock lock
+    cdef int i
+    for i in range(STRIPES):        # in the order in which all threads take locks
+        lock_stripe(i)
     for lock in list(locks):
         lock.acquire()
         held.append(lock)
@@ -106,9 +135,12 @@ def _before():
 
 def _in_parent():
     cdef Lock lock
+    cdef int i
     while held:
         lock = held.pop()
         lock.release()
+    for i in range(STRIPES):
+        unlock_stripe(i)
 
 
 def _in_child():
@@ -118,7 +150,8 @@ def _in_child():
     while held:
         lock = held.pop()
         lock.release()
-        lock.renew()
+        lock._renew()
+    renew_stripes()
 
 
 if hasattr(os, "register_at_fork"):

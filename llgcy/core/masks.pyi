@@ -1,8 +1,12 @@
 from typing import final
 
+from llgcy.core.lock import Lock
 from llgcy.core.machine import Machine
-from llgcy.core.store import Budget
 from llgcy.core.trie import Vocabulary
+
+@final
+class Work:
+    def __new__(cls, machine: Machine, vocabulary: Vocabulary, lock: Lock) -> Work: ...
 
 @final
 class Masks:
@@ -14,5 +18,6 @@ class Masks:
     differences: int
     asked: int
     forgotten: int
-    def __new__(cls, machine: Machine, vocabulary: Vocabulary, budget: Budget) -> Masks: ...
+    turns: int
+    def __new__(cls, machine: Machine, vocabulary: Vocabulary, lock: Lock, size: int) -> Masks: ...
     def stats(self) -> dict[str, int]: ...

@@ -3,15 +3,17 @@ cimport cython
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcpy, memset
 
 from llgcy.core.classify cimport Classification, Crossing, classify, leaves_of
+from llgcy.core.lock cimport Lock, lock_stripe, unlock_stripe
 from llgcy.core.machine cimport Machine, Split
+from llgcy.core.shelf cimport Mask, Shelf
 from llgcy.core.state cimport ALIVE, ASK, DEAD, Leaf, State
-from llgcy.core.store cimport Arena, Budget, Index, Probe, hash_bytes
+from llgcy.core.store cimport hash_bytes
 from llgcy.core.trie cimport GROUP, Node, Trie, Vocabulary
 
-from llgcy.errors import LimitError
+from llgcy.errors import BudgetError
 
 cdef enum:
     MERGE = 4           # crossings of at least so many subtrees are walked as one trie of remainders
@@ -47,22 +49,12 @@ cdef int put_subtree(Tokens* list_, Trie trie, int32_t node) except -1 nogil:
 
 
 @cython.final
-cdef class Masks:
-    """The masks of one machine over one vocabulary.
+cdef class Work:
+    """The scratch memory of one computation, and its hold on the lock; made by `Masks`."""
 
-    Parameters
-    ----------
-    machine : Machine
-    vocabulary : Vocabulary
-    budget : Budget
-        For masks that are remembered; when it is spent, further masks are computed each time.
-    """
-
-    def __cinit__(self, Machine machine not None, Vocabulary vocabulary not None, Budget budget not None):
-        self.machine, self.vocabulary, self.budget = machine, vocabulary, budget
-        self.masks, self.ids, self.index = Arena(budget, sizeof(Mask)), Arena(budget, sizeof(int32_t)), Index(budget)
-        self.own, self.dense = {}, []
+    def __cinit__(self, Machine machine not None, Vocabulary vocabulary not None, Lock lock not None):
         cdef size_t depth = vocabulary.trie.longest + 2
+        self.machine, self.vocabulary, self.lock = machine, vocabulary, lock
         self.stack = <State*>malloc(depth * sizeof(State))
         self.plain = <State*>malloc(depth * sizeof(State))
         self.ends = <int32_t*>malloc(depth * sizeof(int32_t))
@@ -82,75 +74,12 @@ cdef class Masks:
         free(self.marks)
         free(self.telling)
 
-    def stats(self):
-        """Counters of this grammar's masks, as a dict of int."""
-        return {"masks": self.masks.length, "mask_bytes": self.budget.used, "walks": self.walks, "nodes_walked": self.walked,
-                "classified": self.classified, "by_difference": self.differences, "classifications": len(self.own),
-                "asked": self.asked, "not_remembered": self.forgotten}
-
-    cdef const Mask* find(self, const State* key) noexcept nogil:
-        cdef Probe probe
-        cdef int32_t handle
-        cdef Mask* mask
-        self.index.begin(hash_bytes(key, sizeof(State)), &probe)
-        while True:
-            handle = self.index.next(&probe)
-            if handle < 0:
-                return NULL
-            mask = <Mask*>self.masks.at(handle)
-            if memcmp(&mask.key, key, sizeof(State)) == 0:
-                return mask
-
-    cdef const Mask* compute(self, const State* key) except NULL:
-        cdef Mask mask
-        cdef int accepting
-        cdef int32_t token
-        memset(&mask, 0, sizeof(Mask))
-        mask.key = key[0]
-        self.sets.length = self.clears.length = self.adds.length = self.asks.length = 0
-        if not self._classified(key, &mask):
-            self.walks += 1
-            with nogil:
-                self._walk(self.vocabulary.trie, 0, self.vocabulary.trie.size, key, &self.sets)
-        with nogil:
-            accepting = self.machine.accepting(key)
-        if accepting:
-            for token in self.vocabulary.eos:
-                put(&self.sets, token)
-        return self._keep(&mask)
-
-    cdef int write(self, const Mask* mask, int32_t white_room, uint32_t* out) noexcept nogil:
-        """Writes the mask's words; 1 where some token is not allowed, else 0."""
-        cdef int32_t i, words = self.vocabulary.words
-        cdef const int32_t* ids
-        if mask.base == NULL:
-            memset(out, 0, 4 * <size_t>words)
-        else:
-            memcpy(out, mask.base, 4 * <size_t>words)
-        if mask.n_clears:
-            ids = <const int32_t*>self.ids.at(mask.clears) if mask != &self.loose else self.clears.ids
-            for i in range(mask.n_clears):
-                out[ids[i] >> 5] &= ~(<uint32_t>1 << (ids[i] & 31))
-        if mask.n_sets:
-            ids = <const int32_t*>self.ids.at(mask.sets) if mask != &self.loose else self.sets.ids
-            for i in range(mask.n_sets):
-                out[ids[i] >> 5] |= <uint32_t>1 << (ids[i] & 31)
-        if white_room >= 0:
-            for i in range(self.vocabulary.white_tokens):
-                if self.vocabulary.white_count[i] <= white_room:
-                    break
-                out[self.vocabulary.white[i] >> 5] &= ~(<uint32_t>1 << (self.vocabulary.white[i] & 31))
-        for i in range(words - 1):
-            if out[i] != 0xFFFFFFFFu:
-                return 1
-        return out[words - 1] != (0xFFFFFFFFu >> (32 * words - self.vocabulary.size)) if words else 0
-
-    cdef int _walk(self, Trie trie, int32_t first, int32_t end, const State* at, Tokens* out) except -1 nogil:
+    cdef int walk(self, Trie trie, int32_t first, int32_t end, const State* at, Tokens* out) except -1 nogil:
         """Puts the tokens of the nodes [first, end) that the machine allows; subtrees it cannot answer for go to `asks`."""
         self.stack[0] = at[0]
-        return self._descend(trie, first, end, 0, out)
+        return self.descend(trie, first, end, 0, out)
 
-    cdef int _descend(self, Trie trie, int32_t first, int32_t end, int32_t top, Tokens* out) except -1 nogil:
+    cdef int descend(self, Trie trie, int32_t first, int32_t end, int32_t top, Tokens* out) except -1 nogil:
         """The walk itself, from stack[top]."""
         cdef int32_t i = first, depth = top
         cdef Node* node
@@ -161,7 +90,7 @@ cdef class Masks:
                 depth -= 1
             node = &trie.nodes[i]
             self.walked += 1
-            r = self.machine.step(&self.stack[depth], node.label >> 24, False, &self.stack[depth + 1])
+            r = self.step(&self.stack[depth], node.label >> 24, &self.stack[depth + 1])
             if r == ALIVE:
                 put_group(out, trie, node.label)
                 depth += 1
@@ -173,84 +102,23 @@ cdef class Masks:
             i = node.end
         return 0
 
-    cdef int answer(self, const Mask* mask, const State* at, uint32_t* out) except -1 nogil:
-        cdef int32_t i, j, length
-        cdef const int32_t* ids = <const int32_t*>self.ids.at(mask.asks) if mask != &self.loose else self.asks.ids
-        cdef const uint8_t* text
-        cdef State state
-        for i in range(mask.n_asks):
-            self.asked += 1
-            text = self.vocabulary.bytes_of(ids[i], &length)
-            state = at[0]
-            for j in range(length):
-                if self.machine.step(&state, text[j], True, &state) != ALIVE:
-                    break
-            else:
-                out[ids[i] >> 5] |= <uint32_t>1 << (ids[i] & 31)
-        return 0
-
-    cdef int _classified(self, const State* at, Mask* mask) except -1:
-        """The mask from a classification; 0 where the state has none, and the trie must be walked."""
-        cdef Split split
-        cdef Classification by
-        cdef State plain
-        cdef int kind
-        cdef int32_t i
-        cdef bint counted = False
-        cdef bytes leaves = None
-        cdef const Leaf* ends = NULL
-        with nogil:
-            kind = self.machine.split(at, &split)
-        if not kind:
-            return 0
-        if split.free:
-            counted = split.least > 0 or split.most < self.vocabulary.trie.longest
-            by = self._free(counted)
-        else:
-            by, leaves = self._classification(&split.plain)
-            ends = <const Leaf*><const char*>leaves
-        self.classified += 1
-        mask.base = by.up_to(<int32_t>split.most) if counted and split.most < self.vocabulary.trie.longest else by.inside
-        plain = at[0]
-        for i in range(by.count):
-            if split.free:
-                if counted and by.crossings[i].characters > split.most:
-                    continue
-                with nogil:
-                    self.machine.later(&split.plain, by.crossings[i].characters if counted else 0, &plain.leaf)
-            else:
-                plain.leaf = ends[by.crossings[i].end]
-            self._cross(by, i, &plain)
-        if split.apart:
-            self.differences += 1
-            plain.leaf = split.plain
-            with nogil:
-                self._difference(self.vocabulary.trie, at, &plain)
-        return 1
-
-    cdef int _cross(self, Classification by, int32_t crossing, const State* at) except -1:
+    cdef int cross(self, int32_t crossing, const State* at) except -1 nogil:
         """Puts the tokens of one crossing that the machine allows from `at`, the state just before the byte that crosses."""
-        cdef Crossing* one = &by.crossings[crossing]
+        cdef const Crossing* one = &self.by.crossings[crossing]
         cdef State after
-        cdef int r
-        cdef int32_t i
-        cdef Trie trie
-        with nogil:
-            r = self.machine.step(at, one.byte, False, &after)
-        if r == DEAD:
+        cdef int32_t i, node
+        if self.step(at, one.byte, &after) == DEAD:
             return 0
         if one.count >= MERGE:
-            trie = by.remainders(crossing)
-            with nogil:
-                self._walk(trie, 0, trie.size, at, &self.sets)
-            return 0
-        trie = self.vocabulary.trie
-        with nogil:
-            for i in range(one.first, one.first + one.count):
-                self._walk(trie, by.records[i].node, trie.nodes[by.records[i].node].end, at, &self.sets)
+            with gil:
+                self.trie = self.by.remainders(crossing)
+            return self.walk(self.trie, 0, self.trie.size, at, &self.sets)
+        for i in range(one.first, one.first + one.count):
+            node = self.by.records[i].node
+            self.walk(self.vocabulary.trie, node, self.vocabulary.trie.nodes[node].end, at, &self.sets)
         return 0
 
-    cdef int _difference(self, Trie trie, const State* at, const State* plain) except -1 nogil:
+    cdef int difference(self, const State* at, const State* plain) except -1 nogil:
         """Corrects the plain state's mask wherever names tell `at` from it, and stops where the two have met."""
         cdef int32_t i = 0, depth = 0
         cdef Node* node
@@ -259,51 +127,53 @@ cdef class Masks:
         cdef State* b
         cdef uint64_t* telling = self.telling
         cdef uint8_t byte
-        self.stack[0], self.plain[0], self.ends[0] = at[0], plain[0], trie.size
+        self.stack[0], self.plain[0], self.ends[0] = at[0], plain[0], self.vocabulary.trie.size
+        self.hold()
         self.machine.telling(at, telling)
-        while i < trie.size:
+        while i < self.vocabulary.trie.size:
             while i >= self.ends[depth]:
                 depth -= 1
                 telling -= 4
-            node = &trie.nodes[i]
+            node = &self.vocabulary.trie.nodes[i]
             byte = node.label >> 24
             a, b = &self.stack[depth], &self.plain[depth]
             if b.mode and not telling[byte >> 6] >> (byte & 63) & 1:
                 i = node.end
                 continue
             self.walked += 1
-            new = self.machine.step(a, byte, False, a + 1)
-            old = self.machine.step(b, byte, False, b + 1) if b.mode else DEAD
+            new = self.step(a, byte, a + 1)
+            old = self.step(b, byte, b + 1) if b.mode else DEAD
             if old != ALIVE:
                 b[1].mode = 0
             if new == DEAD:
                 if old != DEAD:
-                    put_subtree(&self.clears, trie, i)
+                    put_subtree(&self.clears, self.vocabulary.trie, i)
                 i = node.end
                 continue
             if new == ASK or a[1].mode != at.mode:          # the end of the name: what follows may be another row
-                put_subtree(&self.clears, trie, i)
+                put_subtree(&self.clears, self.vocabulary.trie, i)
                 if new == ASK:
-                    put_subtree(&self.asks, trie, i)
+                    put_subtree(&self.asks, self.vocabulary.trie, i)
                 else:
-                    put_group(&self.adds, trie, node.label)
-                    self._descend(trie, i + 1, node.end, depth + 1, &self.adds)
+                    put_group(&self.adds, self.vocabulary.trie, node.label)
+                    self.descend(self.vocabulary.trie, i + 1, node.end, depth + 1, &self.adds)
                 i = node.end
                 continue
             if old != ALIVE or b[1].mode != at.mode:        # only a name goes on here
-                put_group(&self.adds, trie, node.label)
+                put_group(&self.adds, self.vocabulary.trie, node.label)
                 b[1].mode = 0
             elif a[1].leaf.d < 0 and a[1].leaf.u < 0:
                 i = node.end
                 continue
             depth += 1
             telling += 4
+            self.hold()
             self.machine.telling(a + 1, telling)
             self.ends[depth] = node.end
             i += 1
-        return self._settle()
+        return self.settle()
 
-    cdef int _settle(self) except -1 nogil:
+    cdef int settle(self) except -1 nogil:
         """Takes the clears from the sets, then puts the adds to them."""
         cdef int32_t i, kept = 0, token
         for i in range(self.clears.length):
@@ -321,61 +191,271 @@ cdef class Masks:
             put(&self.sets, self.adds.ids[i])
         return 0
 
-    cdef tuple _classification(self, const Leaf* leaf):
+
+@cython.final
+cdef class Masks:
+    """The masks of one machine over one vocabulary.
+
+    Parameters
+    ----------
+    machine : Machine
+    vocabulary : Vocabulary
+    lock : Lock
+        Of the machine.
+    size : int
+        Bytes of all masks that are remembered. Beyond it, those that were not asked for the longest go, in two lots.
+    """
+
+    def __cinit__(self, Machine machine not None, Vocabulary vocabulary not None, Lock lock not None, size_t size):
+        self.machine, self.vocabulary, self.lock, self.size, self.idle = machine, vocabulary, lock, size // 2, []
+        self.young, self.old = Shelf(self.size), Shelf(self.size)
+
+    def stats(self):
+        """Counters of this grammar's masks, as a dict of int."""
+        return {"masks": self.young.masks.length + self.old.masks.length, "mask_bytes": self.young.budget.used + self.old.budget.used,
+                "walks": self.walks, "nodes_walked": self.walked, "classified": self.classified, "by_difference": self.differences,
+                "classifications": len(self.young.places) + len(self.old.places), "asked": self.asked,
+                "not_remembered": self.forgotten, "turns": self.turns}
+
+    cdef const Mask* find(self, const State* key):
+        cdef const Mask* mask = self.young.find(key)
+        if mask == NULL and self.turns:
+            mask = self.old.find(key)
+            # What is still asked for moves on, unless that would mean to wait.
+            if mask != NULL and self.lock.try_acquire():
+                try:
+                    mask = self.young.keep(mask)
+                except BudgetError:
+                    pass            # the next mask that is computed turns the shelves
+                finally:
+                    self.lock.release()
+        return mask
+
+    cdef Work begin(self):
+        """Scratch memory for a computation."""
+        cdef Work work = self.idle.pop() if self.idle else Work(self.machine, self.vocabulary, self.lock)
+        work.young, work.old = self.young, self.old
+        return work
+
+    cdef int end(self, Work work) except -1:
+        """Takes it back, and notes what was done."""
+        self.walks += work.walks
+        self.walked += work.walked
+        self.classified += work.classified
+        self.differences += work.differences
+        self.asked += work.asked
+        work.walks = work.walked = work.classified = work.differences = work.asked = 0
+        work.by = work.leaves = work.trie = work.owner = work.young = work.old = work.shelf = None
+        self.idle.append(work)
+        return 0
+
+    cdef int fill(self, Work work, const State* at, uint32_t* out) except -1 nogil:
+        cdef State key
+        cdef const Mask* mask
+        cdef uint64_t stripe
+        cdef int some
+        work.hold()
+        try:
+            self.machine.mask_key(at, &key)
+        finally:
+            work.let_go()
+        mask = work.young.find(&key)
+        if mask == NULL:
+            mask = work.old.find(&key)
+        if mask == NULL:
+            # Of several threads that want it, one computes it.
+            stripe = hash_bytes(&key, sizeof(State)) ^ <uint64_t><size_t><void*>work.lock.lock
+            lock_stripe(stripe)
+            try:
+                mask = work.young.find(&key)
+                if mask == NULL:
+                    self._compute(work, &key)
+                    with gil:
+                        mask = self._keep(work)
+            finally:
+                unlock_stripe(stripe)
+        some = self.write(mask, self.machine.white_room(at), out)
+        if mask.n_asks:
+            self._answer(work, mask, at, out)
+        return some
+
+    cdef int _compute(self, Work work, const State* key) except -1 nogil:
+        """Makes the lists and the base of a mask."""
+        cdef int accepting
+        memset(&work.mask, 0, sizeof(Mask))
+        work.mask.key = key[0]
+        work.sets.length = work.clears.length = work.adds.length = work.asks.length = 0
+        try:
+            if not self._classified(work, key):
+                work.walks += 1
+                work.walk(self.vocabulary.trie, 0, self.vocabulary.trie.size, key, &work.sets)
+            work.hold()
+            accepting = self.machine.accepting(key)
+        finally:
+            work.let_go()
+        if accepting:
+            with gil:
+                for token in self.vocabulary.eos:
+                    put(&work.sets, token)
+        return 0
+
+    cdef int write(self, const Mask* mask, int32_t white_room, uint32_t* out) noexcept nogil:
+        """Writes the mask's words; 1 where some token is not allowed, else 0."""
+        cdef int32_t i, words = self.vocabulary.words
+        cdef const int32_t* ids
+        if mask.base == NULL:
+            memset(out, 0, 4 * <size_t>words)
+        else:
+            memcpy(out, mask.base, 4 * <size_t>words)
+        if mask.n_clears:
+            ids = mask.clears
+            for i in range(mask.n_clears):
+                out[ids[i] >> 5] &= ~(<uint32_t>1 << (ids[i] & 31))
+        if mask.n_sets:
+            ids = mask.sets
+            for i in range(mask.n_sets):
+                out[ids[i] >> 5] |= <uint32_t>1 << (ids[i] & 31)
+        if white_room >= 0:
+            for i in range(self.vocabulary.white_tokens):
+                if self.vocabulary.white_count[i] <= white_room:
+                    break
+                out[self.vocabulary.white[i] >> 5] &= ~(<uint32_t>1 << (self.vocabulary.white[i] & 31))
+        for i in range(words - 1):
+            if out[i] != 0xFFFFFFFFu:
+                return 1
+        return out[words - 1] != (0xFFFFFFFFu >> (32 * words - self.vocabulary.size)) if words else 0
+
+    cdef int _answer(self, Work work, const Mask* mask, const State* at, uint32_t* out) except -1 nogil:
+        """Puts those of the mask's `asks` that the state itself allows."""
+        cdef int32_t i, j, length
+        cdef const uint8_t* text
+        cdef State state
+        self.lock.acquire()
+        try:
+            for i in range(mask.n_asks):
+                work.asked += 1
+                text = self.vocabulary.bytes_of(mask.asks[i], &length)
+                state = at[0]
+                for j in range(length):
+                    if self.machine.step(&state, text[j], True, &state) != ALIVE:
+                        break
+                else:
+                    out[mask.asks[i] >> 5] |= <uint32_t>1 << (mask.asks[i] & 31)
+        finally:
+            self.lock.release()
+        return 0
+
+    cdef int _classified(self, Work work, const State* at) except -1 nogil:
+        """The mask from a classification; 0 where the state has none, and the trie must be walked."""
+        cdef Split split
+        cdef State plain
+        cdef int kind
+        cdef int32_t i
+        cdef bint counted = False
+        cdef const Leaf* ends = NULL
+        work.hold()
+        kind = self.machine.split(at, &split)
+        if not kind:
+            return 0
+        if split.free:
+            counted = split.least > 0 or split.most < self.vocabulary.trie.longest
+        with gil:
+            if split.free:
+                self._classify_free(work, counted)
+            else:
+                self._classify(work, &split.plain)
+                ends = <const Leaf*><const char*>work.leaves
+            work.owner = work.by
+            work.mask.base = work.by.inside
+            if counted and split.most < self.vocabulary.trie.longest:
+                work.mask.base = work.by.up_to(<int32_t>split.most)
+        work.classified += 1
+        plain = at[0]
+        for i in range(work.by.count):
+            if split.free:
+                if counted and work.by.crossings[i].characters > split.most:
+                    continue
+                work.hold()
+                self.machine.later(&split.plain, work.by.crossings[i].characters if counted else 0, &plain.leaf)
+            else:
+                plain.leaf = ends[work.by.crossings[i].end]
+            work.cross(i, &plain)
+        if split.apart:
+            work.differences += 1
+            plain.leaf = split.plain
+            work.difference(at, &plain)
+        return 1
+
+    cdef int _classify(self, Work work, const Leaf* leaf) except -1:
         """The classification of a place, and where its paths lead in this grammar."""
         cdef bytes key = (<const char*>leaf)[:sizeof(Leaf)]
-        cdef tuple known = self.own.get(key)
-        cdef Classification by
+        cdef Classification by = None
+        known = self.young.places.get(key)
         if known is None:
-            content = self.machine.leaf_content(leaf)
-            by = None if content is None else self.vocabulary.recall(content)
-            if by is None:
-                by = classify(self.machine, self.vocabulary, leaf, False)
+            known = self.old.places.get(key)
+            if known is None:
+                content = self.machine.leaf_content(leaf)
                 if content is not None:
-                    self.vocabulary.remember(content, by, by.bytes)
-            known = self.own[key] = (by, leaves_of(self.machine, leaf, by.paths))
-        return known
+                    by = self.vocabulary.recall(content)
+                if by is None:
+                    by = classify(self.machine, self.vocabulary, self.lock, leaf, False)
+                    if content is not None:
+                        self.vocabulary.remember(content, by, by.bytes)
+                known = (by, leaves_of(self.machine, leaf, by.paths))
+            try:
+                self.young.add_place(key, known)
+            except BudgetError:
+                self._turn()
+        work.by, work.leaves = known
+        return 0
 
-    cdef Classification _free(self, bint counted):
+    cdef int _classify_free(self, Work work, bint counted) except -1:
+        """The classification of free strings, which all grammars of a vocabulary share."""
         cdef Leaf leaf
         cdef Classification by = self.vocabulary.recall(("string", counted))
         if by is None:
-            with nogil:
-                self.machine.free_leaf(counted, &leaf)
-            by = classify(self.machine, self.vocabulary, &leaf, counted)
+            self.machine.free_leaf(counted, &leaf)
+            by = classify(self.machine, self.vocabulary, self.lock, &leaf, counted)
             self.vocabulary.remember(("string", counted), by, by.bytes)
-        return by
+        work.by, work.leaves = by, None
+        return 0
 
-    cdef const Mask* _keep(self, Mask* mask) except NULL:
-        """Stores the mask made of the scratch lists; where there is no room, it is good until the next computation."""
-        cdef int32_t handle
+    cdef const Mask* _keep(self, Work work) except NULL:
+        """Remembers the mask made; where there is no room, it is good until the work goes on."""
         cdef bytes dense
         cdef uint32_t* words
         cdef int32_t i
-        mask.n_sets, mask.n_clears, mask.n_asks = self.sets.length, self.clears.length, self.asks.length
+        if work.mask.base == NULL and work.sets.length > self.vocabulary.words:      # as dense words it is smaller
+            dense = bytes(4 * self.vocabulary.words)
+            words = <uint32_t*><char*>dense             # filled before anyone else sees it
+            for i in range(work.sets.length):
+                words[work.sets.ids[i] >> 5] |= <uint32_t>1 << (work.sets.ids[i] & 31)
+            work.owner, work.mask.base, work.sets.length = dense, words, 0
+        work.mask.owner = <void*>work.owner if work.mask.base != NULL else NULL
+        work.mask.clears, work.mask.n_clears = work.clears.ids, work.clears.length
+        work.mask.sets, work.mask.n_sets = work.sets.ids, work.sets.length
+        work.mask.asks, work.mask.n_asks = work.asks.ids, work.asks.length
+        self.lock.acquire()
         try:
-            if mask.base == NULL and mask.n_sets > self.vocabulary.words:      # as dense words it is smaller
-                self.budget.take(4 * <size_t>self.vocabulary.words)
-                dense = bytes(4 * self.vocabulary.words)
-                words = <uint32_t*><char*>dense
-                for i in range(mask.n_sets):
-                    words[self.sets.ids[i] >> 5] |= <uint32_t>1 << (self.sets.ids[i] & 31)
-                self.dense.append(dense)
-                mask.base, mask.n_sets = <const uint32_t*><char*>dense, 0
-            if mask.n_clears:
-                mask.clears = self.ids.add(mask.n_clears)
-                memcpy(self.ids.at(mask.clears), self.clears.ids, mask.n_clears * sizeof(int32_t))
-            if mask.n_sets:
-                mask.sets = self.ids.add(mask.n_sets)
-                memcpy(self.ids.at(mask.sets), self.sets.ids, mask.n_sets * sizeof(int32_t))
-            if mask.n_asks:
-                mask.asks = self.ids.add(mask.n_asks)
-                memcpy(self.ids.at(mask.asks), self.asks.ids, mask.n_asks * sizeof(int32_t))
-            handle = self.masks.add(1)
-            (<Mask*>self.masks.at(handle))[0] = mask[0]
-            self.index.add(hash_bytes(&mask.key, sizeof(State)), handle)
-            return <const Mask*>self.masks.at(handle)
-        except LimitError:
+            return self._put(work)
+        finally:
+            self.lock.release()
+
+    cdef const Mask* _put(self, Work work) except NULL:
+        work.shelf = self.young
+        try:
+            return self.young.keep(&work.mask)
+        except BudgetError:
+            self._turn()
+        work.shelf = self.young
+        try:
+            return self.young.keep(&work.mask)
+        except BudgetError:
             self.forgotten += 1
-            self.loose = mask[0]
-            return &self.loose
+            return &work.mask
+
+    cdef int _turn(self) except -1:
+        """A new shelf for a full one; the one before goes."""
+        self.old, self.young = self.young, Shelf(self.size)
+        self.turns += 1
+        return 0

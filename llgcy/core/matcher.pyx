@@ -8,7 +8,8 @@ from libc.string cimport memcmp, memset
 from llgcy.core.engine cimport NO_BYTE, Engine
 from llgcy.core.history cimport CHUNK, END, RECENT, Chunk, chunk_after, new_states
 from llgcy.core.lock cimport atomic_store, atomic_swap, generation
-from llgcy.core.masks cimport Mask
+from llgcy.core.masks cimport Work
+from llgcy.core.shelf cimport Mask, Shelf
 from llgcy.core.spelling cimport goes_on, put_extensions, put_spellings
 from llgcy.core.state cimport State
 from llgcy.core.trie cimport Vocabulary
@@ -710,7 +711,9 @@ cdef class Matcher:
         """Writes the mask's words; 1 where some token is not allowed."""
         cdef State key
         cdef const Mask* mask
-        cdef int some, ready
+        cdef Shelf young = engine.masks.young, old = engine.masks.old       # so that what is found there stays
+        cdef Work work
+        cdef int some
         cdef int32_t token
         if self._terminated():
             memset(out, 0, 4 * <size_t>self.compiled.vocabulary.words)
@@ -721,23 +724,16 @@ cdef class Matcher:
             return self._fill_healing(engine, out)
         if self.canonical and self._fill_forced(engine, out):
             return 1
-        ready = engine.machine.ready_key(&self.state, &key)
-        mask = engine.masks.find(&key) if ready else NULL
+        mask = engine.masks.find(&key) if engine.machine.ready_key(&self.state, &key) else NULL
         if mask != NULL and mask.n_asks == 0:
             some = engine.masks.write(mask, engine.machine.white_room(&self.state), out)
         else:
-            engine.lock.acquire()
+            work = engine.masks.begin()
             try:
-                engine.machine.mask_key(&self.state, &key)
-                mask = engine.masks.find(&key)        # another thread may have been faster
-                if mask == NULL:
-                    mask = engine.masks.compute(&key)
-                some = engine.masks.write(mask, engine.machine.white_room(&self.state), out)
-                if mask.n_asks:
-                    with nogil:
-                        engine.masks.answer(mask, &self.state, out)
+                with nogil:
+                    some = engine.masks.fill(work, &self.state, out)
             finally:
-                engine.lock.release()
+                engine.masks.end(work)
         if self.own_eos:
             for token in self.compiled.vocabulary.eos:
                 out[token >> 5] &= ~(<uint32_t>1 << (token & 31))

@@ -1,6 +1,6 @@
 """JSON numbers under exact conditions: a C cache over the automata of the schema layer, which count in Python's integers.
 
-Needs the lock of the compiled grammar throughout. A transition that is not known yet takes the GIL and asks the lexeme.
+Needs the lock of the compiled grammar, but for what is named ready_. A transition that is not known yet takes the GIL and asks the lexeme.
 """
 cimport cython
 from libc.stdint cimport int32_t, uint8_t
@@ -53,6 +53,10 @@ cdef class Numbers:
     cdef int32_t step(self, int32_t language, int32_t state, uint8_t byte) except -1 nogil
     # 0: the number may not end here; else 1 + index into outcomes(language)
     cdef int32_t outcome(self, int32_t language, int32_t state) except -1 nogil
+
+    # The same two without the lock: out of what is known, -1: it is not.
+    cdef int32_t ready_step(self, int32_t language, int32_t state, uint8_t byte) noexcept nogil
+    cdef int32_t ready_outcome(self, int32_t language, int32_t state) noexcept nogil
 
     cdef int32_t span_of(self, int32_t language, int32_t state) except -1 nogil
     cdef int32_t ask_step(self, int32_t language, int32_t state, int32_t byte_class) except -1

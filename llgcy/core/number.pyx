@@ -20,6 +20,7 @@ cimport cython
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 
+from llgcy.core.lock cimport atomic_load, atomic_store
 from llgcy.core.store cimport mix
 
 from llgcy.errors import LimitError
@@ -170,7 +171,7 @@ cdef class Numbers:
             if known == UNKNOWN:
                 with gil:
                     known = self.ask_step(language, state, byte_class)
-                (<Single*>self.singles.at(state)).next[byte_class] = known if known else NOWHERE
+                atomic_store(&(<Single*>self.singles.at(state)).next[byte_class], known if known else NOWHERE)
                 return known
             return 0 if known == NOWHERE else known
         span = <const Span*>self.spans.at(self.span_of(language, state))
@@ -191,7 +192,7 @@ cdef class Numbers:
             if known == UNKNOWN:
                 with gil:
                     known = 1 + self.ask_outcome(language, state)
-                (<Single*>self.singles.at(state)).outcome = known
+                atomic_store(&(<Single*>self.singles.at(state)).outcome, known)
             return known - 1
         answer = slot(self.answers, language, state, OTHER)
         if answer.language != language or answer.state != state or answer.question != OTHER:
@@ -199,6 +200,20 @@ cdef class Numbers:
                 known = self.ask_outcome(language, state)
             answer[0] = Answer(language, state, OTHER, known)
         return answer.answer
+
+    cdef int32_t ready_step(self, int32_t language, int32_t state, uint8_t byte) noexcept nogil:
+        cdef int32_t byte_class = CLASS[byte], known
+        if byte_class == OTHER:
+            return 0
+        if state >= FIRST_CODED:
+            return -1
+        known = atomic_load(&(<Single*>self.singles.at(state)).next[byte_class])
+        return -1 if known == UNKNOWN else 0 if known == NOWHERE else known
+
+    cdef int32_t ready_outcome(self, int32_t language, int32_t state) noexcept nogil:
+        if state >= FIRST_CODED:
+            return -1
+        return atomic_load(&(<Single*>self.singles.at(state)).outcome) - 1
 
     cdef int32_t span_of(self, int32_t language, int32_t state) except -1 nogil:
         # a short list, the one with the highest handles first: large residues soon fill an int32

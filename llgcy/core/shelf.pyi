@@ -1,0 +1,13 @@
+from typing import final
+
+from llgcy.core.classify import Classification
+
+@final
+class Shelf:
+    places: dict[bytes, tuple[Classification, bytes]]
+    def __new__(cls, size: int) -> Shelf: ...
+    def add_place(self, leaf: bytes, place: tuple[Classification, bytes]) -> None: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def used(self) -> int: ...
