@@ -231,6 +231,21 @@ def test_an_array_of_many_items_makes_few_rows(bounds):
     assert m.accept_bytes((b"," + item) * 3000) and compiled.stats()["rows"] == before
 
 
+@pytest.mark.parametrize("bounds", [{}, {"maxLength": 100}, {"minLength": 40, "maxLength": 100}])
+@pytest.mark.parametrize("pattern, valid", [("a.{24}b", "xa" + "y" * 24 + "b" + "z" * 44), ("(a|b)*a(a|b){60}$", "ba" * 40),
+                                            (r"\d\w{15}-", "1" + "w" * 15 + "-" * 60)])
+def test_patterns_of_exponential_size_are_not_explored(pattern, valid, bounds):
+    """Life and endings take steps in proportion to the text, whatever the size of the pattern's automaton."""
+    schema = {"type": "string", "pattern": pattern, **bounds}
+    judge, compiled = jsonschema_rs.validator_for(schema), llgcy.compile(llgcy.Grammar.from_json_schema(schema), llgcy.Tokenizer.default())
+    mask, m, text = llgcy.allocate_bitmask(1, compiled.tokenizer.vocab_size), compiled.matcher(), json.dumps(valid)
+    for cut in range(0, len(text), 7):
+        m.reset()
+        assert m.accept_bytes(text[:cut].encode()) and m.fill_next_token_bitmask(mask)
+        assert judge.is_valid(json.loads(text[:cut].encode() + m.completion()))
+    assert compiled.grammar.accepts(text)
+
+
 def test_classifications_are_shared_between_grammars():
     """A second grammar with the same pattern at another place finds the vocabulary sorted already, and its masks are right."""
     vocabulary = [bytes([b]) for b in range(256)] + [t.encode() for t in TOKENS] + [None]

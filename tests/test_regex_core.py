@@ -252,6 +252,17 @@ def test_operands_may_be_made_on_the_way():
     assert r.fan((c, c, r.words([chr(c)])) for c in (97, 98)) == r.words(["aa", "bb"])
 
 
+@pytest.mark.parametrize("copies", [24, 60, 3000])
+def test_automata_of_exponential_size_are_not_explored(copies):
+    """The n-th symbol from the end decides: 2**n states in all, a handful on the way of one text."""
+    r = Regexes("chars", fuel=200_000)
+    a, ab = r.chars([(97, 97)]), r.chars([(97, 98)])
+    late = r.cat([r.repeat(ab, 0, None), a, r.repeat(ab, copies, copies)])
+    assert r.alive(late) and len(r.shortest(late)) == copies + 1
+    long_enough = r.both([late, r.repeat(r.any, copies + 50, copies + 60)])
+    assert r.alive(long_enough) and not r.alive(r.both([late, r.repeat(r.any, 0, copies)]))
+
+
 def test_limits():
     rng = random.Random(1)
     small = Regexes("bytes", Budget(100_000, "the test"))

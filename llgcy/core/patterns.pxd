@@ -64,6 +64,9 @@ cdef class Patterns:
     cdef int64_t scan(self, int32_t goal, int32_t* now) except -2 nogil
     cdef int32_t count(self, int32_t goal, int32_t state, int32_t low, int32_t high, int32_t need) except -1 nogil
     cdef bint set_meets(self, int32_t goal, int32_t handle) noexcept nogil
+    cdef int nearest_path(self, int32_t goal, int32_t state, int32_t length, Edge* out) except -1 nogil
+    cdef bint padded(self, int32_t goal, int32_t state) noexcept nogil
+    cdef bint must_hold(self, int32_t goal) noexcept nogil
     cdef int32_t search_near(self, int32_t goal, int32_t state) except -2 nogil
     cdef Near* remember(self, int32_t goal, int32_t state, int32_t length) except NULL nogil
     cdef Near* recall(self, int32_t goal, int32_t state) noexcept nogil

@@ -5,7 +5,7 @@ from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memset
 
 from llgcy.core.lists cimport List, Lists
-from llgcy.core.regex cimport Edge, Regexes
+from llgcy.core.regex cimport PADDED, POSITIVE, Edge, Regexes
 from llgcy.core.store cimport Arena, Budget, Index, Probe, mix
 
 from llgcy.errors import LimitError
@@ -205,11 +205,16 @@ cdef class Patterns:
         """Breadth first. Remembers the answer for the states on the way to the goal, or for all states met where there is none."""
         cdef Near* near = self.recall(goal, state)
         cdef Visit* queue
-        cdef int32_t at = 0, length = 1, best = -1, best_at = -1, rest, count, i, target
+        cdef int32_t at = 0, length = 1, best = -1, best_at = -1, rest, count, i, target, term
         cdef const Edge* edges
         if near != NULL:
             self.joint(state).goal, self.joint(state).near = goal, near.length
             return near.length
+        term = self.vectors.at(state).items[0] if self.vectors.at(state).count == 1 else 0
+        if term and self.terms.term(term).flags & POSITIVE and self.must_hold(goal):
+            best = <int32_t>self.terms.term(term).least         # nothing to search, however many states follow
+            self.remember(goal, state, best)
+            return best
         self.fuel = FUEL
         self.search += 1
         queue = <Visit*>self.room(sizeof(Visit))
@@ -243,6 +248,16 @@ cdef class Patterns:
                 self.remember(goal, queue[at].state, best - queue[at].depth)
                 at = queue[at].parent
         return best
+
+    cdef bint padded(self, int32_t goal, int32_t state) noexcept nogil:
+        """Is every text to the goal still one with more characters behind it?"""
+        cdef const List* vector = self.vectors.at(state)
+        return vector.count == 1 and self.must_hold(goal) and self.terms.term(vector.items[0]).flags & PADDED != 0
+
+    cdef bint must_hold(self, int32_t goal) noexcept nogil:
+        """Is a text for this goal one that the pattern with number 0 accepts, and that alone?"""
+        cdef const List* accepts = self.goals.at(goal)
+        return accepts.count == 1 and self.accepts.at(accepts.items[0]).count == 1
 
     cdef int32_t farthest(self, int32_t goal, int32_t state) except -2 nogil:
         cdef Near* near
@@ -354,10 +369,11 @@ cdef class Patterns:
     cdef int64_t fit(self, int32_t goal, int32_t state, int32_t low) except -2 nogil:
         cdef int32_t now
         cdef int64_t steps
-        if low == 0:
-            return self.nearest(goal, state)
-        if self.nearest(goal, state) < 0:
-            return -1
+        cdef int32_t near = self.nearest(goal, state)
+        if near < 0 or near >= low:
+            return near
+        if self.padded(goal, state):
+            return low
         self.fuel = FUEL
         now = self.set_after(state, low)
         steps = self.scan(goal, &now)
@@ -440,10 +456,13 @@ cdef class Patterns:
         return <int32_t>total
 
     cdef int path(self, int32_t goal, int32_t state, int32_t length, Edge* out) except -1 nogil:
-        cdef int32_t* sets = <int32_t*>malloc((<size_t>length + 1) * sizeof(int32_t))
+        cdef int32_t* sets
         cdef const List* states
         cdef const Edge* edges
         cdef int32_t i, j, place, count, target = -1, source, score, best
+        if self.nearest(goal, state) == length or self.padded(goal, state):
+            return self.nearest_path(goal, state, length, out)
+        sets = <int32_t*>malloc((<size_t>length + 1) * sizeof(int32_t))
         self.fuel = FUEL + length
         try:
             if sets == NULL:
@@ -470,6 +489,21 @@ cdef class Patterns:
                 target = source
         finally:
             free(sets)
+        return 0
+
+    cdef int nearest_path(self, int32_t goal, int32_t state, int32_t length, Edge* out) except -1 nogil:
+        """A text each of whose characters leaves no more than the rest of the length; of a goal that more characters do not miss."""
+        cdef const Edge* edges
+        cdef int32_t i, j, count, score, best, near
+        for i in range(length):
+            count, best = self.edges(state, &edges), -1
+            for j in range(count):
+                score = taste(&edges[j])
+                if score > best:
+                    near = self.nearest(goal, edges[j].next)
+                    if 0 <= near <= length - 1 - i:
+                        best, out[i] = score, edges[j]
+            state = out[i].next
         return 0
 
     # -- for the languages of strings -------------------------------------------------------------------------------------

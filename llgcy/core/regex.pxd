@@ -14,6 +14,9 @@ cdef enum:
     NONE = 0                # the language without any text
     EMPTY = 1               # the language of the empty text alone
 
+cdef enum:
+    MOST_SYMBOLS = 0x7FFFFFFF
+
 cdef enum Kind:
     K_NONE
     K_EMPTY
@@ -35,6 +38,7 @@ cdef enum Flag:
     LIVE = 16               # known to be not empty; set at creation or by a search
     DEAD = 32               # known to be empty, found by a search
     SETTLED = 64            # all targets of its edges are LIVE
+    PADDED = 128            # known at creation: a text of the language with any symbols behind it is in the language
 
 cdef struct Edge:
     uint32_t first          # symbols, both ends included
@@ -54,6 +58,8 @@ cdef struct Term:
     Edge* shifts            # LOCATED only: the term after one more symbol before it, for all symbols; owner `cells`
     int32_t shift_count     # -1: shifts not made yet
     int32_t unfolded        # OPEN heads: the same language without one, -1: not made yet
+    uint32_t least          # symbols of a shortest text, at most MOST_SYMBOLS; where not POSITIVE a lower bound
+    uint32_t most           # an upper bound on the symbols of any text, MOST_SYMBOLS: none is known
     uint32_t seen           # number of the last search that met the term
     int32_t parent          # where that search came from, -1: its start
 
@@ -117,6 +123,11 @@ cdef class Regexes:
     cdef void enter(self) noexcept nogil
     cdef int32_t intern(self, Kind kind, int32_t a, int32_t b, uint32_t low, uint32_t high, const int32_t* payload, int32_t n) except -1 nogil
     cdef uint8_t flags_of(self, const Term* t) noexcept nogil
+    cdef bint padded(self, const Term* t) noexcept nogil
+    cdef bint dive(self, int32_t id) except -1 nogil
+    cdef list nearest_text(self, int32_t state)
+    cdef uint32_t least_of(self, const Term* t) noexcept nogil
+    cdef uint32_t most_of(self, const Term* t) noexcept nogil
     cdef int32_t chars_from(self) except -1 nogil
     cdef int32_t fan_from(self, size_t base, bint final) except -1 nogil
     cdef int32_t either_from(self, size_t base) except -1 nogil

@@ -21,6 +21,7 @@ from libc.string cimport memcmp, memcpy
 from llgcy.core.store cimport Probe, hash_bytes, mix
 
 import hashlib
+import heapq
 
 from llgcy.errors import GrammarError, LimitError
 
@@ -28,6 +29,7 @@ cdef enum:
     FEW = 2                     # terms with no more edges than that are searched without a row
     MOST_COPIES = 2147483646    # largest finite count of a repetition
     MOST_EVENTS = 1 << 22       # edges of the children that one term may sweep together
+    DEEPEST_DIVE = 1 << 16      # symbols of a text that is looked for without looking aside
     DEEPEST = 500               # nesting of look-around and what is around it
     CONDITIONAL_COPIES = 32     # of a body that may read nothing under a condition
     LARGEST = 0x10FFFF          # code point
@@ -231,9 +233,82 @@ cdef class Regexes:
         t.edge_count = t.shift_count = t.unfolded = -1
         if kind == K_FAN:
             t.edges, t.edge_count = <Edge*>self.cells.at(a), b
-        t.flags = self.flags_of(t)
+        t.flags, t.least, t.most = self.flags_of(t), self.least_of(t), self.most_of(t)
+        if self.padded(t):
+            t.flags |= PADDED
         self.index.add(hash, id)
         return id
+
+    cdef bint padded(self, const Term* t) noexcept nogil:
+        """See PADDED; where look-around is inside, nothing is said."""
+        cdef int32_t i
+        cdef const int32_t* ids
+        if t.flags & (LOCATED | OPEN):
+            return False
+        if t.kind == K_REPEAT:
+            return t.a == self.any and t.low == 0 and t.high == ENDLESS
+        if t.kind == K_CAT:
+            return self.term(t.b).flags & PADDED != 0
+        if t.kind == K_OR or t.kind == K_AND:
+            ids = <const int32_t*>self.cells.at(t.a)
+            for i in range(t.b):
+                if not self.term(ids[i]).flags & PADDED:
+                    return False
+            return True
+        return False
+
+    cdef uint32_t least_of(self, const Term* t) noexcept nogil:
+        """See Term.least: exact for positive terms, since none of their parts is empty."""
+        cdef uint64_t least = MOST_SYMBOLS
+        cdef int32_t i
+        cdef const int32_t* ids
+        if t.kind == K_CHARS:
+            return 1
+        if t.kind == K_CAT:
+            least = <uint64_t>self.term(t.a).least + self.term(t.b).least
+        elif t.kind == K_REPEAT:
+            least = <uint64_t>self.term(t.a).least * t.low
+        elif t.kind == K_FAN:
+            if t.low:
+                return 0
+            for i in range(t.b):
+                least = min(least, <uint64_t>self.term(t.edges[i].next).least + 1)
+        elif t.kind == K_OR:
+            ids = <const int32_t*>self.cells.at(t.a)
+            for i in range(t.b):
+                least = min(least, <uint64_t>self.term(ids[i]).least)
+        elif t.kind == K_AND:
+            ids, least = <const int32_t*>self.cells.at(t.a), 0
+            for i in range(t.b):
+                least = max(least, <uint64_t>self.term(ids[i]).least)
+        else:
+            return 0
+        return <uint32_t>min(least, <uint64_t>MOST_SYMBOLS)
+
+    cdef uint32_t most_of(self, const Term* t) noexcept nogil:
+        cdef uint64_t most = 0
+        cdef int32_t i
+        cdef const int32_t* ids
+        if t.kind == K_CHARS:
+            return 1
+        if t.kind == K_CAT:
+            most = <uint64_t>self.term(t.a).most + self.term(t.b).most
+        elif t.kind == K_REPEAT:
+            most = MOST_SYMBOLS if t.high == ENDLESS else <uint64_t>self.term(t.a).most * t.high
+        elif t.kind == K_FAN:
+            for i in range(t.b):
+                most = max(most, <uint64_t>self.term(t.edges[i].next).most + 1)
+        elif t.kind == K_OR:
+            ids = <const int32_t*>self.cells.at(t.a)
+            for i in range(t.b):
+                most = max(most, <uint64_t>self.term(ids[i]).most)
+        elif t.kind == K_AND:
+            ids, most = <const int32_t*>self.cells.at(t.a), MOST_SYMBOLS
+            for i in range(t.b):
+                most = min(most, <uint64_t>self.term(ids[i]).most)
+        elif t.kind == K_NOT:
+            most = MOST_SYMBOLS
+        return <uint32_t>min(most, <uint64_t>MOST_SYMBOLS)
 
     cdef uint8_t flags_of(self, const Term* t) noexcept nogil:
         cdef uint8_t f, g
@@ -492,6 +567,7 @@ cdef class Regexes:
         cdef const uint32_t* p
         cdef const uint32_t* q
         cdef int32_t at, bt
+        cdef uint32_t least, most
         while self.items.length > base + 1:
             self.flatten(base, K_AND)
             m, nots, any_flags, all_flags = base, 0, 0, NULLABLE
@@ -573,6 +649,12 @@ cdef class Regexes:
         if n == 1:                          # a look-ahead in it sees no further: ~~x is more than x
             x = self.items.data[base]
             return self.negate(self.negate(x)) if self.term(x).flags & OPEN else x
+        least, most = 0, MOST_SYMBOLS
+        for i in range(base, base + n):
+            t = self.term(self.items.data[i])
+            least, most = max(least, t.least), min(most, t.most)
+        if least > most:                    # one of them has only texts too long for another
+            return NONE
         return self.intern(K_AND, 0, <int32_t>n, 0, 0, self.items.data + base, <int32_t>n)
 
     cdef int32_t both_two(self, int32_t a, int32_t b) except -1 nogil:
@@ -589,6 +671,13 @@ cdef class Regexes:
             return NONE
         if t.kind == K_NOT and not self.term(t.a).flags & OPEN:
             return t.a
+        if a == EMPTY:                      # what is left of the bounds on a length is a bound, and positive
+            return self.times(self.any, 1, ENDLESS)
+        if t.kind == K_REPEAT and t.a == self.any:
+            if t.high == ENDLESS:
+                return self.times(self.any, 0, t.low - 1)
+            if t.low == 0 and t.high < MOST_COPIES:
+                return self.times(self.any, t.high + 1, ENDLESS)
         return self.intern(K_NOT, a, 0, 0, 0, NULL, 0)
 
     cdef int32_t join(self, int32_t a, int32_t b) except -1 nogil:
@@ -1081,6 +1170,8 @@ cdef class Regexes:
             return True
         if id == NONE or t.flags & DEAD:
             return False
+        if self.dive(id):
+            return True
         self.stamp += 1
         self.searches += 1
         self.queue.length = 0
@@ -1111,6 +1202,36 @@ cdef class Regexes:
                 push(&self.queue, t.edges[i].next)
         for head in range(self.queue.length):
             self.term(self.queue.data[head]).flags |= DEAD
+        return False
+
+    cdef bint dive(self, int32_t id) except -1 nogil:
+        """Looks for a text by always taking the derivative that may have the shortest one: mostly there is one on that way."""
+        cdef Term* t = self.term(id)
+        cdef int32_t i, at = id, next
+        cdef size_t left = min(<size_t>2 * t.least + 16, min(<size_t>DEEPEST_DIVE, self.fuel))
+        self.stamp += 1
+        self.searches += 1
+        t.parent = -1
+        while left:
+            left -= 1
+            t = self.term(at)
+            t.seen = self.stamp
+            self.derive(at)
+            self.visited += 1 + t.edge_count
+            next = -1
+            for i in range(t.edge_count):
+                if not self.term(t.edges[i].next).flags & DEAD and (next < 0 or self.term(t.edges[i].next).least < self.term(next).least):
+                    next = t.edges[i].next
+            if next < 0 or self.term(next).seen == self.stamp:
+                return False
+            if self.term(next).flags & LIVE:
+                while at >= 0:
+                    t = self.term(at)
+                    t.flags |= LIVE
+                    at = t.parent
+                return True
+            self.term(next).parent = at
+            at = next
         return False
 
     cdef int32_t find(self, int32_t state, uint32_t symbol) except -1 nogil:
@@ -1400,6 +1521,19 @@ cdef class Regexes:
         """Is no text in the language? LimitError where the search takes more than the fuel."""
         return not self.alive(id)
 
+    cdef list nearest_text(self, int32_t state):
+        """A shortest text of a positive term: each symbol leads to a term whose shortest text is one symbol shorter."""
+        cdef list word = []
+        cdef uint32_t least = self.term(state).least
+        if least > self.fuel:
+            raise LimitError(f"a shortest text has {least:,} symbols; the limit is {self.fuel:,}")
+        while least:
+            least -= 1
+            _, symbol, state = min((plainness(first, last), nicest(first, last), next) for first, last, next in self.edges(state)
+                                   if self.term(next).least == least)
+            word.append(symbol)
+        return word
+
     def shortest(self, int32_t state):
         """A shortest text of the language as a list of symbols, of letters and printable ASCII where there is a choice.
 
@@ -1414,26 +1548,29 @@ cdef class Regexes:
         self.check(state)
         if not self.alive(state):
             raise ValueError("the language is empty")
-        reached, layer = {state: None}, [state]
+        if self.term(state).flags & POSITIVE:
+            return self.nearest_text(state)
+        # A* (Hart, Nilsson, Raphael 1968): `least` never promises more symbols than there are.
+        came, cost, heap = {}, {state: 0}, [(self.term(state).least, 0, 0, state)]
         while True:
-            for at in layer:
-                if self.accepts(at):
-                    word = []
-                    while reached[at] is not None:
-                        at, symbol = reached[at]
-                        word.append(symbol)
-                    return word[::-1]
-            following = []
-            for at in layer:
-                edges = self.edges(at)
-                spent += len(edges) + 1
-                if spent > self.fuel:
-                    raise LimitError(f"a shortest text takes more than {self.fuel:,} steps to find")
-                for _, symbol, next in sorted((plainness(first, last), nicest(first, last), next) for first, last, next in edges):
-                    if next not in reached:
-                        reached[next] = at, symbol
-                        following.append(next)
-            layer = following
+            _, depth, _, at = heapq.heappop(heap)
+            depth = -depth
+            if depth > cost[at]:
+                continue
+            if self.accepts(at):
+                word = []
+                while at in came:
+                    at, symbol = came[at]
+                    word.append(symbol)
+                return word[::-1]
+            edges = self.edges(at)
+            spent += len(edges) + 1
+            if spent > self.fuel:
+                raise LimitError(f"a shortest text takes more than {self.fuel:,} steps to find")
+            for taste, symbol, next in sorted((plainness(first, last), nicest(first, last), next) for first, last, next in edges):
+                if depth + 1 < cost.get(next, MOST_SYMBOLS):
+                    came[next], cost[next] = (at, symbol), depth + 1
+                    heapq.heappush(heap, (depth + 1 + self.term(next).least, -depth - 1, taste, next))
 
     def stats(self):
         """Counters: terms, states with rows, bytes taken from the budget, searches for a text, edges that they looked at."""
