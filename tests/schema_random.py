@@ -8,7 +8,7 @@ class Maker:
     ----------
     random : random.Random
     words : set of str
-        Keywords that schemas may use beyond the plain ones: "not", "if", "contains", "propertyNames", "dependent".
+        Keywords that schemas may use beyond the plain ones: "not", "if", "contains", "propertyNames", "dependent", "unevaluated".
     """
 
     NAMES = ["a", "b", "c", "bb"]
@@ -81,6 +81,8 @@ class Maker:
             makers += [self.object, self.object, self.array, self.array, self.logic, self.tagged]
         for make in r.sample(makers, r.choice([1, 1, 2, 2, 3]) if depth else 1):
             out.update(make(depth))
+        if "unevaluated" in self.words and depth and r.random() < .5:
+            out[r.choice(["unevaluatedProperties", "unevaluatedItems"])] = r.choice([False, self.schema(depth - 1)])
         words = list(out)
         r.shuffle(words)
         return {w: out[w] for w in words}

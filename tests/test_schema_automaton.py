@@ -126,7 +126,8 @@ def test_unsatisfiable(schema):
 
 @pytest.mark.parametrize("schema, error, pointer", [
     ({"properties": {"a": {"uniqueItems": True}}}, UnsupportedKeywordError, "/properties/a/uniqueItems"),
-    ({"allOf": [{"unevaluatedProperties": False}]}, UnsupportedKeywordError, "/allOf/0/unevaluatedProperties"),
+    ({"allOf": [{"$ref": "#"}], "unevaluatedProperties": False}, UnsupportedKeywordError, "/unevaluatedProperties"),
+    ({"unevaluatedItems": False, "contains": {"$ref": "#"}}, UnsupportedKeywordError, "/unevaluatedItems"),
     ({"items": {"type": "strnig"}}, GrammarError, "/items/type"),
     ({"properties": {"a/b": {"minimum": "3"}}}, GrammarError, "/properties/a~1b/minimum"),
     ({"$ref": "#/nowhere"}, GrammarError, "/$ref"),

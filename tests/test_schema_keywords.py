@@ -73,6 +73,22 @@ CASES = [
     ({"then": False, "else": False}, [1, "x"], []),
     ({"$ref": "#/$defs/a", "maximum": 5, "$defs": {"a": {"type": "integer"}}}, [5], [6, "x"]),
     ({"properties": {"n": {"$ref": "#"}, "v": {"type": "integer"}}, "additionalProperties": False}, [{"n": {"n": {"v": 1}}}], [{"n": {"n": {"v": "x"}}}, {"n": {"q": 1}}]),
+    ({"unevaluatedProperties": False, "properties": {"a": {}}, "patternProperties": {"^p": {}}, "allOf": [{"properties": {"b": {"type": "integer"}}}]},
+     [{}, {"a": 1, "p1": 1, "b": 1}, 5], [{"c": 1}, {"b": "x"}]),
+    ({"unevaluatedProperties": {"type": "integer"}, "if": {"properties": {"k": {"const": 1}}, "required": ["k"]}, "then": {"properties": {"x": {}}},
+      "else": {"properties": {"k": {}, "y": {}}}}, [{"k": 1, "x": "s"}, {"k": "s", "y": "s"}, {"z": 1}], [{"k": 1, "y": "s"}, {"k": 2, "x": "s"}, {"z": "s"}]),
+    ({"unevaluatedProperties": False, "anyOf": [{"properties": {"a": {"const": 1}}, "required": ["a"]}, {"properties": {"b": {}}}]},
+     [{"a": 1, "b": 1}, {"b": 1}, {"a": 1}], [{"a": 2}, {"a": 1, "c": 1}]),
+    ({"unevaluatedProperties": False, "not": {"not": {"properties": {"a": {}}}}}, [{}], [{"a": 1}]),
+    ({"unevaluatedProperties": False, "dependentSchemas": {"a": {"properties": {"a": {}, "b": {}}}}}, [{}, {"a": 1, "b": 1}], [{"b": 1}, {"a": 1, "c": 1}]),
+    ({"unevaluatedProperties": False, "allOf": [{"additionalProperties": {"type": "integer"}}]}, [{"a": 1}], [{"a": "x"}]),
+    ({"unevaluatedProperties": False, "allOf": [{"unevaluatedProperties": True}]}, [{"a": 1}], []),
+    ({"unevaluatedItems": False, "prefixItems": [{}], "allOf": [{"prefixItems": [{}, {"type": "integer"}]}]}, [[], [1, 2], "x"], [[1, "x"], [1, 2, 3]]),
+    ({"unevaluatedItems": {"type": "string"}, "anyOf": [{"prefixItems": [{"const": 1}]}, {"prefixItems": [{}, {"const": 2}]}]},
+     [[1, "x"], ["x", 2], [9, 2, "x"], [1, 2], [9]], [[1, 3], [9, "x"], [1, 2, 3]]),
+    ({"unevaluatedItems": False, "contains": {"type": "integer"}}, [[1], [1, 2]], [[], ["x"], [1, "x"]]),
+    ({"unevaluatedItems": {"type": "null"}, "allOf": [{"contains": {"multipleOf": 2}}, {"contains": {"multipleOf": 3}}]}, [[2, 3], [6, None]], [[2, 3, 5], [2]]),
+    ({"unevaluatedItems": False, "items": [{"type": "integer"}]}, [[], [1]], [[1, 1]]),
 ]
 
 

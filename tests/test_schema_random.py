@@ -49,7 +49,7 @@ def check(schema, maker, order):
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.parametrize("words", [(), EVERYTHING], ids=["plain", "everything"])
+@pytest.mark.parametrize("words", [(), EVERYTHING, (*EVERYTHING, "unevaluated")], ids=["plain", "everything", "unevaluated"])
 def test_random_schemas(seed, words):
     maker = Maker(random.Random(f"{seed} {len(words)}"), words)
     schema = maker.document()

@@ -27,7 +27,7 @@ class Endings:
 
     def members(self, keys, members, place, used, first):
         """What comes inside ``{``: members ((outcome, value formula), ...) in this order, and ``}``."""
-        return self.written([*self.object_pieces(keys, members, place, used, first), b"}"])
+        return self.written([*self.object_pieces(self.named(keys, members, used), place, first), b"}"])
 
     def items(self, items, place, n, first):
         """What comes inside ``[``: items ((value formula, how many), ...) from position `n` on, and ``]``."""
@@ -60,16 +60,12 @@ class Endings:
         if what == "array":
             return [b"[", *self.array_pieces(recipe[1], place, 0, True), b"]"]
         _, keys, members = recipe
+        members = self.named(keys, members, frozenset())
         if members and place is not None:
+            # classes of keys may turn out to be names that the order has and the formula does not mention
             ranks = {name: i for i, name in enumerate(self.order.names(place))}
-
-            def rank(member):
-                name = member[0]
-                if keys is not None:
-                    name = keys.names[name - 1] if name <= len(keys.names) else None
-                return ranks.get(name, len(ranks))
-            members = sorted(members, key=rank)
-        return [b"{", *self.object_pieces(keys, members, place, frozenset(), True), b"}"]
+            members.sort(key=lambda member: ranks.get(member[0], len(ranks)))
+        return [b"{", *self.object_pieces(members, place, True), b"}"]
 
     def scalar(self, what, formula):
         """The text of a number or string."""
@@ -78,13 +74,20 @@ class Endings:
             return lexeme.shortest(lexeme.start())
         return quoted(self.solver.texts.witness(formula))
 
-    def object_pieces(self, keys, members, place, used, first):
-        pieces, used = [], set(used)
+    def named(self, keys, members, used):
+        """Members with names in place of outcomes, none of them in `used`."""
+        named, used = [], set(used)
         for outcome, value in members:
             name = outcome if keys is None else keys.example(outcome, used)
             if name is None:
                 raise LimitError("a class of keys has no name left, which is not counted beyond 64 names")
             used.add(name)
+            named.append((name, value))
+        return named
+
+    def object_pieces(self, members, place, first):
+        pieces = []
+        for name, value in members:
             pieces.append(quoted(name) + b":" if first else b"," + quoted(name) + b":")
             pieces.append((value, self.order.member(place, name) if place is not None else None))
             first = False

@@ -162,6 +162,7 @@ class Order:
                 parts.append(self.place(child))
         if not parts and "additionalProperties" in sub:
             parts.append(self.place(sub["additionalProperties"]))
+        # unevaluatedProperties declares no order: which names it applies to is not settled by names
         return self.group("all", parts)
 
     def item(self, place, n):
@@ -181,6 +182,8 @@ class Order:
         before, rest = sub.get("prefixItems", ()), sub.get("items")
         if isinstance(rest, list):
             before, rest = rest, sub.get("additionalItems")
+        if rest is None:
+            rest = sub.get("unevaluatedItems")
         parts = [self.place(before[n])] if n < len(before) else [self.place(rest)] if rest is not None else []
         if "contains" in sub:
             parts.append(self.place(sub["contains"]))
@@ -204,7 +207,8 @@ class Order:
 
 
 _IN_PLACE = {"allOf", "anyOf", "oneOf", *REFERENCES, "dependentSchemas", "dependencies", "if", "const", "enum"}
-_DECLARING = _IN_PLACE | {"properties", "patternProperties", "additionalProperties", "required", "items", "prefixItems", "contains"}
+_DECLARING = _IN_PLACE | {"properties", "patternProperties", "additionalProperties", "required", "items", "prefixItems", "contains",
+                          "unevaluatedItems"}
 
 
 def declares(node):

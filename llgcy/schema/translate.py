@@ -8,6 +8,7 @@ positive throughout (the greatest solution, as validators read ``allOf: [{"$ref"
 from functools import cache
 
 from llgcy.errors import GrammarError, LimitError, UnsupportedKeywordError
+from llgcy.schema.evaluated import Evaluated, contained
 from llgcy.schema.exact import ZERO, Exact
 from llgcy.schema.formula import (ANYTHING, ARRAY, FALSE, FALSE_LITERAL, NOTHING, NULL, NUMBER, OBJECT, STRING, TRUE,
                                   TRUE_LITERAL)
@@ -24,8 +25,6 @@ PAIRS = 8
 _TYPES = {"null": NULL, "boolean": TRUE_LITERAL | FALSE_LITERAL, "number": NUMBER, "integer": NUMBER, "string": STRING,
           "object": OBJECT, "array": ARRAY}
 _UNSUPPORTED = {
-    "unevaluatedProperties": "use additionalProperties, with all properties in one schema object",
-    "unevaluatedItems": "use items after prefixItems",
     "uniqueItems": "leave it out, or check the result",
 }
 
@@ -54,6 +53,7 @@ class Translator:
     def __init__(self, resolver, formulas, texts, options, warnings):
         self.resolver, self.formulas, self.texts, self.options, self.warnings = resolver, formulas, texts, options, warnings
         self.preorder, self.references = [], False
+        self.evaluated = Evaluated(self)
         self.patterns = {}              # string formula by pattern text
         self.formats = {}               # string formula by name of the format
         self.keys = {}                  # string formula by name of a property
@@ -77,6 +77,9 @@ class Translator:
             top = self.enter(root, self.resolver.top, (), None, "")
             self.read_all([top])
             self.warnings[:] = dict.fromkeys(self.warnings)
+        for node in self.preorder:
+            if node.sub.get("unevaluatedItems", ANYTHING) != ANYTHING:
+                node.strict += contained(node)
         if self.references:
             for component in components(self.preorder):
                 self.make_component(component)
@@ -213,6 +216,10 @@ class Translator:
         """Nodes that apply each other in place: from "everything" down until nothing changes."""
         inside = set(nodes)
         for node in nodes:
+            for word in ("unevaluatedProperties", "unevaluatedItems"):
+                if node.sub.get(word, ANYTHING) != ANYTHING:
+                    raise UnsupportedKeywordError(f"{word} is not supported in a schema that applies itself in place, or to its items by contains",
+                                                  pointer=f"{node.pointer}/{word}")
             for child in complemented(node):
                 if child in inside:
                     raise GrammarError("the schema applies itself in place, through a complement (not, if, oneOf, propertyNames), "
@@ -579,9 +586,19 @@ class Translator:
             high = self.bound(node, "maxContains", node.sub["maxContains"])
             parts.conjuncts[ARRAY].append(fs.item(0, None, value, high + 1) ^ 1)
 
+    # -- what no other keyword has looked at
+    def unevaluated_properties(self, node, child, parts):
+        if child != ANYTHING:
+            parts.conjuncts[OBJECT].extend(self.evaluated.properties(node, child))
+
+    def unevaluated_items(self, node, child, parts):
+        if child != ANYTHING:
+            parts.conjuncts[ARRAY].extend(self.evaluated.items(node, child))
+
 
 _HANDLERS = {
-    "$ref": Translator.reference, "$dynamicRef": Translator.reference, "$recursiveRef": Translator.reference, "enum": Translator.enum, "const": Translator.const,
+    "$ref": Translator.reference, "$dynamicRef": Translator.reference, "$recursiveRef": Translator.reference,
+    "enum": Translator.enum, "const": Translator.const,
     "allOf": Translator.all_of, "anyOf": Translator.any_of, "oneOf": Translator.one_of, "not": Translator.not_, "if": Translator.if_,
     "minimum": Translator.minimum, "maximum": Translator.maximum, "multipleOf": Translator.multiple_of,
     "exclusiveMinimum": Translator.exclusive_minimum, "exclusiveMaximum": Translator.exclusive_maximum,
@@ -593,6 +610,7 @@ _HANDLERS = {
     "dependencies": Translator.dependent_schemas,
     "prefixItems": Translator.prefix_items, "items": Translator.items, "additionalItems": Translator.additional_items,
     "minItems": Translator.min_items, "maxItems": Translator.max_items, "contains": Translator.contains,
+    "unevaluatedProperties": Translator.unevaluated_properties, "unevaluatedItems": Translator.unevaluated_items,
 }
 
 
