@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from llgcy.bitmask import allocate_bitmask
 from llgcy.core.config import GrammarMachine
 from llgcy.core.json import JsonMachine
 from llgcy.core.machine import Machine
@@ -232,4 +233,7 @@ def compile(grammar: Grammar, tokenizer: Tokenizer, limits: Limits | None = None
         budget = Budget(limits.grammar_bytes, "the grammar")
         return grammar._source.machine(budget, max(1, vocabulary.trie.longest)), budget
 
-    return CompiledGrammar(grammar, tokenizer, vocabulary, make, limits.mask_bytes)
+    compiled = CompiledGrammar(grammar, tokenizer, vocabulary, make, limits.mask_bytes)
+    if vocabulary.missing:      # what no text can do without is missed at once; the rest when a text comes to it
+        compiled.matcher().fill_next_token_bitmask(allocate_bitmask(1, tokenizer.vocab_size))
+    return compiled

@@ -89,6 +89,7 @@ cdef class Masks:
     cdef int fill(self, Work work, const State* at, uint32_t* out) except -1 nogil
     cdef int write(self, const Mask* mask, int32_t white_room, uint32_t* out) noexcept nogil
     cdef int _compute(self, Work work, const State* key) except -1 nogil
+    cdef int _nothing(self, const State* key) except -1
     cdef int _classified(self, Work work, const State* at) except -1 nogil
     cdef int _classify(self, Work work, const Leaf* leaf) except -1
     cdef int _classify_free(self, Work work, bint counted) except -1

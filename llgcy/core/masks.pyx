@@ -13,7 +13,7 @@ from llgcy.core.state cimport ALIVE, ASK, DEAD, Leaf, State
 from llgcy.core.store cimport hash_bytes
 from llgcy.core.trie cimport GROUP, Node, Trie, Vocabulary
 
-from llgcy.errors import BudgetError
+from llgcy.errors import BudgetError, TokenizerError
 
 cdef enum:
     MERGE = 4           # crossings of at least so many subtrees are walked as one trie of remainders
@@ -297,6 +297,19 @@ cdef class Masks:
             with gil:
                 for token in self.vocabulary.eos:
                     put(&work.sets, token)
+        elif (work.mask.base == NULL or work.by.tokens == 0) and work.sets.length == 0 and work.asks.length == 0:
+            with gil:
+                self._nothing(key)
+        return 0
+
+    cdef int _nothing(self, const State* key) except -1:
+        """No token is left and the text may not end: an error where that is the vocabulary's fault."""
+        cdef State after
+        cdef list wanted = [byte for byte in self.vocabulary.missing if self.machine.step(key, byte, False, &after) != DEAD]
+        if wanted:
+            shown = ", ".join(f"0x{byte:02X}" + (f" ({chr(byte)!r})" if 0x20 < byte < 0x7F else "") for byte in wanted[:8])
+            raise TokenizerError(f"the grammar needs one of the bytes {shown} here, for which the vocabulary has no token of their own; take a "
+                                 "tokenizer with all 256 bytes, or a grammar that does without")
         return 0
 
     cdef int write(self, const Mask* mask, int32_t white_room, uint32_t* out) noexcept nogil:
