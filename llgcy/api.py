@@ -54,7 +54,9 @@ class _Rules:
     def machine(self, budget: Budget, horizon: int) -> Machine:
         regexes = Regexes("bytes", budget)
         tables = lower(self.grammar, regexes).tables(regexes, lambda node: _Schema(node.schema, **dict(node.options)).machine(budget, horizon))
-        return GrammarMachine(tables, budget, horizon=horizon)
+        machine = GrammarMachine(tables, budget, horizon=horizon)
+        self.warnings = tuple(machine.warnings)
+        return machine
 
 
 def _rules(grammar: ir.Grammar) -> _Rules | _Schema:
@@ -66,11 +68,6 @@ def _rules(grammar: ir.Grammar) -> _Rules | _Schema:
 class Grammar:
     """What a text must look like; no tokenizer is needed yet. Made by the ``from_...`` constructors.
 
-    Attributes
-    ----------
-    warnings : tuple of str
-        What was accepted and has no effect, such as unknown formats.
-
     Examples
     --------
     >>> Grammar.from_json_schema({"type": "integer"}).accepts("12")
@@ -79,7 +76,11 @@ class Grammar:
 
     def __init__(self, source: Any):
         self._source = source
-        self.warnings: tuple[str, ...] = source.warnings
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What deserves a look: unknown formats, places that greedy lexing may not leave. Those of rules are known once compiled."""
+        return self._source.warnings
 
     @classmethod
     def from_json_schema(cls, schema: Any, **options: Any) -> Grammar:

@@ -54,3 +54,11 @@ def test_outputs_and_masks(lexing):
         assert m.accept_bytes(ending) and m.is_accepting()
         for part in (out + ending).decode().removesuffix("!").split("!call: "):
             assert judge.is_valid(json.loads(part.removeprefix("call: "))), out + ending
+
+
+def test_documents_that_end_by_themselves_are_separable():
+    """An object ends with its brace; a number may go on where what follows it starts with a digit."""
+    machine = lambda text: llgcy.compile(llgcy.Grammar.from_lark(text), llgcy.Tokenizer.single_byte()).machine     # noqa: E731
+    assert machine(GRAMMAR).separable
+    assert machine('start: %json {"type": "integer"} "x"').separable
+    assert not machine('start: %json {"type": "integer"} ("1" | "x")').separable

@@ -65,6 +65,12 @@ cdef class JsonMachine(Machine):
         view = self.strings.view(self.strings.language((), (), ((0, 1 << 20, {0: 1}),)))
         self.strings.start(view, 0, &self.counted_string)
 
+    @property
+    def tail_bytes(self):
+        """The bytes that may go on where the document may end: those of a number, white space where it may stand around."""
+        number = self._number(self.begin) >= 0
+        return (b"0123456789.eE+-" if number else b"") + (b" \t\n\r" if self.surrounded else b"")
+
     def stats(self):
         """Counters, as a dict of int."""
         return {"rows": self.rows.length, "moves": self.moves.length, "moves_asked": self.asked, "sides": self.sides.length,
