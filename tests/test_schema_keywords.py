@@ -89,6 +89,13 @@ CASES = [
     ({"unevaluatedItems": False, "contains": {"type": "integer"}}, [[1], [1, 2]], [[], ["x"], [1, "x"]]),
     ({"unevaluatedItems": {"type": "null"}, "allOf": [{"contains": {"multipleOf": 2}}, {"contains": {"multipleOf": 3}}]}, [[2, 3], [6, None]], [[2, 3, 5], [2]]),
     ({"unevaluatedItems": False, "items": [{"type": "integer"}]}, [[], [1]], [[1, 1]]),
+    ({"uniqueItems": True, "items": {"enum": ["a", 1, None, True]}}, [[], ["a", 1], [1, None, "a", True], 5, "x"], [["a", "a"], [1, None, 1], [1, 1.0], [2]]),
+    ({"uniqueItems": True, "maxItems": 1}, [[], [1], [{}]], [[1, 1], [1, 2]]),
+    ({"uniqueItems": True, "prefixItems": [{"type": "boolean"}, {"type": "boolean"}], "items": False}, [[], [True, False], [False]], [[True, True], [False, False]]),
+    ({"uniqueItems": True, "items": {"$ref": "#/$defs/e"}, "allOf": [{"minItems": 2}], "$defs": {"e": {"enum": ["x", "y", "z"]}}},
+     [["x", "y"], ["z", "x", "y"]], [["x"], ["x", "x"], ["x", "y", "x"]]),
+    ({"uniqueItems": True, "type": "object"}, [{}], [[]]),
+    ({"uniqueItems": True, "items": {"type": ["null", "boolean"]}, "minItems": 3}, [[None, True, False]], [[True, False], [True, True, None]]),
 ]
 
 

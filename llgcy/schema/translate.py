@@ -13,6 +13,7 @@ from llgcy.schema.exact import ZERO, Exact
 from llgcy.schema.formula import (ANYTHING, ARRAY, FALSE, FALSE_LITERAL, NOTHING, NULL, NUMBER, OBJECT, STRING, TRUE,
                                   TRUE_LITERAL)
 from llgcy.schema.read import escape, kind_of
+from llgcy.schema.unique import distinct
 from llgcy.schema.vocabulary import DEPENDENCIES, ITEMS, KEYWORDS, REFERENCES, SCHEMA, SCHEMAS, UNNAMED, VALUE, draft_name
 
 #: Schemas of one kind in a cycle of references that apply in place.
@@ -24,9 +25,6 @@ PAIRS = 8
 
 _TYPES = {"null": NULL, "boolean": TRUE_LITERAL | FALSE_LITERAL, "number": NUMBER, "integer": NUMBER, "string": STRING,
           "object": OBJECT, "array": ARRAY}
-_UNSUPPORTED = {
-    "uniqueItems": "leave it out, or check the result",
-}
 
 
 class Parts:
@@ -129,11 +127,6 @@ class Translator:
             if ignored and word != "$ref":
                 self.warnings.append(f"{word}: beside $ref it says nothing in {draft_name(draft)} (at {node.pointer}/{word})")
                 continue
-            if word in _UNSUPPORTED:
-                if value is (word != "uniqueItems") or value == {}:
-                    continue            # says nothing
-                raise UnsupportedKeywordError(f"{word} is not supported yet; {_UNSUPPORTED[word]}",
-                                              pointer=f"{node.pointer}/{word}")
             if word in REFERENCES:
                 self.references = True
                 if word == "$ref":
@@ -262,6 +255,8 @@ class Translator:
             made = fs.value(parts.literals, *made)
             for value in parts.values:
                 made = fs.both(made, value)
+            if "uniqueItems" in node.sub:
+                made = self.unique_items(node, made)
         except LimitError as e:
             if e.pointer is None:
                 raise LimitError(e.message, pointer=node.pointer) from None
@@ -585,6 +580,20 @@ class Translator:
         if "maxContains" in node.sub:
             high = self.bound(node, "maxContains", node.sub["maxContains"])
             parts.conjuncts[ARRAY].append(fs.item(0, None, value, high + 1) ^ 1)
+
+    def unique_items(self, node, value):
+        """The value formula of a node with all else in it, by ``uniqueItems``."""
+        unique = node.sub["uniqueItems"]
+        if not isinstance(unique, bool):
+            raise GrammarError(f"uniqueItems must be true or false, not {shown(unique)}", pointer=node.pointer + "/uniqueItems")
+        if not unique:
+            return value
+        *others, array = self.formulas.values[value]
+        array = distinct(self.formulas, array)
+        if array is None:
+            raise UnsupportedKeywordError("uniqueItems is supported for items from a small finite set of scalars only, so far; name them by "
+                                          "enum, or leave it out and check the result", pointer=node.pointer + "/uniqueItems")
+        return self.formulas.value(*others, array)
 
     # -- what no other keyword has looked at
     def unevaluated_properties(self, node, child, parts):
