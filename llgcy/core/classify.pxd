@@ -45,7 +45,7 @@ cdef class Classification:
     # The dense mask of the tokens inside with at most `most` characters; lives as long as the classification.
     cdef const uint32_t* up_to(self, int32_t most) except NULL
 
-# The leaves at the end of the paths, in this grammar: one Leaf after the other.
+# The leaves at the end of the paths, in this grammar: one Leaf after the other. Under the lock.
 cdef bytes leaves_of(Machine machine, const Leaf* leaf, list paths)
-# Both under the machine's lock; the long one lets others have it now and then.
+# Takes the machine's lock where something is not ready.
 cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, const Leaf* leaf, bint counted)

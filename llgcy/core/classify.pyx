@@ -5,13 +5,9 @@ from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memset
 
 from llgcy.core.lock cimport Lock
-from llgcy.core.machine cimport Machine
+from llgcy.core.machine cimport MISS, RUN, Machine
 from llgcy.core.state cimport ALIVE, CROSS, DEAD, Leaf
 from llgcy.core.trie cimport GROUP, Node, Trie, Vocabulary
-
-
-cdef enum:
-    STEPS = 512         # after which a thread that waits for the lock gets it
 
 
 cdef struct Remainder:
@@ -145,6 +141,7 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
     cdef Leaf* leaves = NULL
     cdef int32_t n_leaves = 0, room_leaves = 16, n_records = 0, room_records = 256, i = 0, depth = 0, g, t, k, j, n, last, highest = 0
     cdef int r
+    cdef int32_t held = 0           # nodes for which the lock is still kept; 0: it is not held
     cdef Node* node
     cdef uint8_t byte
     cdef Leaf* here
@@ -170,6 +167,10 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
             while i < trie.size:
                 while i >= ends[depth]:
                     depth -= 1
+                if held:
+                    held -= 1
+                    if held == 0:
+                        lock.pass_on()
                 node = &trie.nodes[i]
                 byte = node.label >> 24
                 here = &stack[depth]
@@ -178,11 +179,19 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
                     loop = &loops[<uint32_t>here.v % LOOPS]
                     if memcmp(&loop.leaf, here, sizeof(Leaf)):
                         loop.leaf = here[0]
+                        if held == 0:
+                            lock.acquire()
+                            held = RUN
                         machine.leaf_loops(here, loop.bytes)
                     if loop.bytes[byte >> 6] >> (byte & 63) & 1:
                         here[1] = here[0]
                         r = ALIVE
                 if r != ALIVE:
+                    r = MISS if held else machine.ready_leaf_step(here, byte, here + 1)
+                if r == MISS:
+                    if held == 0:
+                        lock.acquire()
+                        held = RUN
                     r = machine.leaf_step(here, byte, here + 1)
                 if r == ALIVE:
                     if node.label & GROUP:
@@ -234,6 +243,8 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
                 out.count += 1
             out.crossings[out.count - 1].count += 1
     finally:
+        if held:
+            lock.release()
         free(stack)
         free(ends)
         free(first)

@@ -735,6 +735,18 @@ cdef class GrammarMachine(Machine):
         out.v = to
         return ALIVE
 
+    cdef int ready_leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) noexcept nogil:
+        cdef int32_t to = 0 if at.lang else self.ready_next(at.v, byte)
+        if to == 0:
+            return MISS
+        if at.v & ENDED and (to == NOTHING or not self.single):
+            return CROSS
+        if to == NOTHING:
+            return DEAD
+        memset(out, 0, sizeof(Leaf))
+        out.v = to
+        return ALIVE
+
     cdef int mask_key(self, const State* at, State* out) except -1 nogil:
         cdef State inner
         cdef Frame* frame

@@ -27,7 +27,9 @@ cdef class Engine:
     # Takes bytes as really read, up to the first that is refused: 1 all taken, 0 not (then the state is of no use). Takes the lock
     # where something has to be made.
     cdef int run(self, const uint8_t* text, Py_ssize_t length, State* state) except -1 nogil
-    # The same from the first byte that is not ready.
+    # The same as far as all is ready; -1: it is not, and the state is of no use.
+    cdef int run_ready(self, const uint8_t* text, Py_ssize_t length, State* state) noexcept nogil
+    # run() from the first byte that is not ready.
     cdef int run_cold(self, const uint8_t* text, Py_ssize_t length, State* state) except -1 nogil
     # May the text end here? Takes the lock.
     cdef int accepting(self, const State* at) except -1 nogil

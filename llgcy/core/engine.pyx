@@ -53,6 +53,15 @@ cdef class Engine:
                 return 0
         return 1
 
+    cdef int run_ready(self, const uint8_t* text, Py_ssize_t length, State* state) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef int r
+        for i in range(length):
+            r = self.machine.ready_step(state, text[i], state)
+            if r != ALIVE:
+                return -1 if r == MISS else 0
+        return 1
+
     cdef int run_cold(self, const uint8_t* text, Py_ssize_t length, State* state) except -1 nogil:
         cdef Py_ssize_t i
         self.lock.acquire()

@@ -662,6 +662,18 @@ cdef class JsonMachine(Machine):
     cdef int leaf_loops(self, const Leaf* at, uint64_t* out) except -1 nogil:
         return self.strings.loops(at, out)
 
+    cdef int ready_leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) noexcept nogil:
+        cdef Leaf new = at[0]
+        cdef int32_t v
+        if not (<const View*>self.strings.views.at(at.lang)).free:
+            return MISS
+        v = advance(at.pos, byte, &new.pos)
+        if v == QUOTE or v == REFUSED:
+            return MISS if v == QUOTE else DEAD
+        new.u = -1
+        out[0] = new
+        return ALIVE
+
     cdef object leaf_content(self, const Leaf* at):
         return self.strings.content(at)
 

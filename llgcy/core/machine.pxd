@@ -10,7 +10,8 @@ cdef struct Split:          # how a mask inside a lexeme falls into a shared bas
     int64_t most        # where free: most characters still to come
 
 cdef enum:
-    MISS = 4            # only from ready_step: what comes next is not made yet; ask step()
+    MISS = 4            # only from what is named ready_: what comes next is not made yet; ask under the lock
+    RUN = 64            # steps that a walk keeps the lock for, once it has found something that is not ready
 
 cdef class Machine:
     # Every method may be called without the GIL, under the compiled grammar's lock; white_room() and those named ready_ without it.
@@ -26,6 +27,8 @@ cdef class Machine:
     cdef int inside(self, const State* at) except -1 nogil
     # One byte inside the lexeme: DEAD, ALIVE or CROSS (the byte ends it). Depends on the leaf alone.
     cdef int leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) except -1 nogil
+    # The same out of what is ready. MISS leaves `out` as it is.
+    cdef int ready_leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) noexcept nogil
     # The representative under which masks are remembered: same future for any one token.
     cdef int mask_key(self, const State* at, State* out) except -1 nogil
     # The same out of what is ready: 1, or 0 where it is not.

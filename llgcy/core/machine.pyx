@@ -23,6 +23,9 @@ cdef class Machine:
     cdef int leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) except -1 nogil:
         return DEAD
 
+    cdef int ready_leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) noexcept nogil:
+        return MISS
+
     cdef int mask_key(self, const State* at, State* out) except -1 nogil:
         out[0] = at[0]
         return 0

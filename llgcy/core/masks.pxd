@@ -4,13 +4,10 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from llgcy.core.classify cimport Classification
 from llgcy.core.lock cimport Lock
-from llgcy.core.machine cimport MISS, Machine
+from llgcy.core.machine cimport MISS, RUN, Machine
 from llgcy.core.shelf cimport Mask, Shelf
 from llgcy.core.state cimport Leaf, State
 from llgcy.core.trie cimport Trie, Vocabulary
-
-cdef enum:
-    RUN = 64                # steps that a walk keeps the lock for, once it has found something that is not ready
 
 cdef struct Tokens:         # a list that grows
     int32_t* ids            # owned

@@ -407,14 +407,18 @@ cdef class Masks:
         if known is None:
             known = self.old.places.get(key)
             if known is None:
+                work.hold()
                 content = self.machine.leaf_content(leaf)
+                work.let_go()
                 if content is not None:
                     by = self.vocabulary.recall(content)
                 if by is None:
                     by = classify(self.machine, self.vocabulary, self.lock, leaf, False)
                     if content is not None:
                         self.vocabulary.remember(content, by, by.bytes)
+                work.hold()
                 known = (by, leaves_of(self.machine, leaf, by.paths))
+            work.hold()
             try:
                 self.young.add_place(key, known)
             except BudgetError:
@@ -427,7 +431,9 @@ cdef class Masks:
         cdef Leaf leaf
         cdef Classification by = self.vocabulary.recall(("string", counted))
         if by is None:
+            work.hold()
             self.machine.free_leaf(counted, &leaf)
+            work.let_go()
             by = classify(self.machine, self.vocabulary, self.lock, &leaf, counted)
             self.vocabulary.remember(("string", counted), by, by.bytes)
         work.by, work.leaves = by, None

@@ -1,8 +1,11 @@
 """A compiled grammar, and one sequence under it."""
 cimport cython
+from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_ND, PyBUF_WRITABLE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from llgcy.core.engine cimport Engine
 from llgcy.core.history cimport Chunk
+from llgcy.core.masks cimport Work
+from llgcy.core.shelf cimport Mask
 from llgcy.core.state cimport State
 from llgcy.core.trie cimport Vocabulary
 
@@ -17,6 +20,8 @@ cdef class CompiledGrammar:
     cdef object make                        # () -> (Machine, its Budget): what an engine begins with
     cdef size_t mask_bytes                  # of each engine
     cdef bytes eos                          # the vocabulary's EOS ids, as int32s
+    cdef const int32_t* eos_ids             # ... where they are
+    cdef int32_t n_eos                      # how many
     cdef Engine engine                      # the current one
     cdef readonly int64_t renewals          # engines that took over from a full one
     cdef Engine _renewed(self, Engine old)
@@ -63,7 +68,29 @@ cdef class Matcher:
     cdef int _accept(self, Engine engine, int32_t token) except -1
     cdef int _validate(self, Engine engine, list ids) except -1
     cdef bytes _forced(self, Engine engine, State* end)
+    cdef Matcher _copy(self)
     cdef int _fill(self, Engine engine, uint32_t* out) except -1
+    cdef int _fill_retried(self, Engine engine, uint32_t* out) except -1
+    # Masks of these depend on more than the state.
+    cdef bint _special(self) noexcept nogil
+    # Only EOS.
+    cdef void _fill_end(self, uint32_t* out) noexcept nogil
+    # The mask of a state: from `mask` where that is not NULL, else computed with `work`.
+    cdef int _fill_at(self, Engine engine, const State* at, const Mask* mask, Work work, uint32_t* out) except -1 nogil
+    cdef int _fill_special(self, Engine engine, uint32_t* out) except -2
     cdef int _fill_healing(self, Engine engine, uint32_t* out) except -1
     cdef int _fill_forced(self, Engine engine, uint32_t* out) except -1
     cdef list _canonical(self, Engine engine, bytes text, const State* end)
+
+cdef struct Rows:           # of a bitmask
+    uint32_t* words         # the first one
+    Py_ssize_t count        # rows
+    Py_ssize_t width        # words of a row
+
+# What stands behind a buffer that was asked for with BITMASK_FLAGS, all of it checked for a vocabulary of so many words.
+cdef int read_rows(Py_buffer* view, int32_t words, Rows* out) except -1
+# The buffer of a bitmask: a torch tensor's own, or the object itself.
+cdef object buffer_of(object bitmask)
+cdef int32_t checked_row(const Rows* rows, object row) except -1
+cdef enum:
+    BITMASK_FLAGS = PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | PyBUF_ND

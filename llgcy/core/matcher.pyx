@@ -1,6 +1,6 @@
 """Compiled grammars and matchers: the public objects of the runtime."""
 cimport cython
-from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_ND, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memset
@@ -55,6 +55,7 @@ cdef class CompiledGrammar:
     def __cinit__(self, object grammar, object tokenizer, Vocabulary vocabulary not None, object make not None, size_t mask_bytes):
         self.grammar, self.tokenizer, self.vocabulary, self.make, self.mask_bytes = grammar, tokenizer, vocabulary, make, mask_bytes
         self.engine, self.eos = Engine(*make(), vocabulary, mask_bytes), as_ids(vocabulary.eos)
+        self.eos_ids, self.n_eos = <const int32_t*><const char*>self.eos, <int32_t>len(vocabulary.eos)
 
     cdef Engine _renewed(self, Engine old):
         """An engine in place of a full one."""
@@ -476,14 +477,20 @@ cdef class Matcher:
         -------
         Matcher
         """
-        cdef Matcher other = Matcher.__new__(Matcher, self.compiled)
+        cdef Matcher other
         self._claim()
+        other = self._copy()
+        self._leave()
+        return other
+
+    cdef Matcher _copy(self):
+        """fork(), under the caller's claim."""
+        cdef Matcher other = Matcher.__new__(Matcher, self.compiled)
         other.eos_token_ids, other.eos, other.own_eos = self.eos_token_ids, self.eos, self.own_eos
         other.canonical, other.heal, other.healed = self.canonical, self.heal, self.healed
         other._point()
         other.tail, other.tail_used, other.steps = self.tail, self.tail_used, self.steps
         other.state, other.engine, other.stuck = self.state, self.engine, self.stuck
-        self._leave()
         return other
 
     # -- asking ---------------------------------------------------------------------------------------------------------
@@ -684,28 +691,31 @@ cdef class Matcher:
             Where the mask needs more than the grammar's budget. The matcher stays as it is.
         """
         cdef Py_buffer view
+        cdef Rows rows
         cdef uint32_t* out
-        cdef Py_ssize_t words
         cdef int some
+        cdef int32_t words = self.compiled.vocabulary.words
         cdef Engine engine
-        if hasattr(bitmask, "numpy") and hasattr(bitmask, "data_ptr"):      # a torch tensor
-            bitmask = bitmask.numpy()
-        PyObject_GetBuffer(bitmask, &view, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | PyBUF_ND)
+        PyObject_GetBuffer(buffer_of(bitmask), &view, BITMASK_FLAGS)
         try:
-            out = row_of(&view, row, self.compiled.vocabulary.words, &words)
+            read_rows(&view, words, &rows)
+            out = rows.words + checked_row(&rows, row) * rows.width
             engine = self._enter()
             try:
-                try:
-                    some = self._fill(engine, out)
-                except BudgetError as error:
-                    some = self._fill(self._again(engine, error), out)
+                some = self._fill_retried(engine, out)
             finally:
                 self._leave()
-            if words > self.compiled.vocabulary.words:
-                memset(out + self.compiled.vocabulary.words, 0, 4 * (words - self.compiled.vocabulary.words))
+            if rows.width > words:
+                memset(out + words, 0, 4 * (rows.width - words))
             return bool(some)
         finally:
             PyBuffer_Release(&view)
+
+    cdef int _fill_retried(self, Engine engine, uint32_t* out) except -1:
+        try:
+            return self._fill(engine, out)
+        except BudgetError as error:
+            return self._fill(self._again(engine, error), out)
 
     cdef int _fill(self, Engine engine, uint32_t* out) except -1:
         """Writes the mask's words; 1 where some token is not allowed."""
@@ -714,32 +724,53 @@ cdef class Matcher:
         cdef Shelf young = engine.masks.young, old = engine.masks.old       # so that what is found there stays
         cdef Work work
         cdef int some
-        cdef int32_t token
         if self._terminated():
-            memset(out, 0, 4 * <size_t>self.compiled.vocabulary.words)
-            for token in self.eos_token_ids:
-                out[token >> 5] |= <uint32_t>1 << (token & 31)
+            self._fill_end(out)
             return 1
-        if self.state.mode == HEALING:
-            return self._fill_healing(engine, out)
-        if self.canonical and self._fill_forced(engine, out):
-            return 1
+        if self._special():
+            some = self._fill_special(engine, out)
+            if some >= 0:
+                return some
         mask = engine.masks.find(&key) if engine.machine.ready_key(&self.state, &key) else NULL
         if mask != NULL and mask.n_asks == 0:
-            some = engine.masks.write(mask, engine.machine.white_room(&self.state), out)
+            return self._fill_at(engine, &self.state, mask, None, out)
+        work = engine.masks.begin()
+        try:
+            with nogil:
+                some = self._fill_at(engine, &self.state, NULL, work, out)
+        finally:
+            engine.masks.end(work)
+        return some
+
+    cdef bint _special(self) noexcept nogil:
+        return self.canonical or self.state.mode == HEALING
+
+    cdef int _fill_special(self, Engine engine, uint32_t* out) except -2:
+        """-1: nothing is special here."""
+        if self.state.mode == HEALING:
+            return self._fill_healing(engine, out)
+        return 1 if self._fill_forced(engine, out) else -1
+
+    cdef void _fill_end(self, uint32_t* out) noexcept nogil:
+        cdef int32_t i
+        memset(out, 0, 4 * <size_t>self.compiled.vocabulary.words)
+        for i in range(self.n_eos):
+            out[self.eos_ids[i] >> 5] |= <uint32_t>1 << (self.eos_ids[i] & 31)
+
+    cdef int _fill_at(self, Engine engine, const State* at, const Mask* mask, Work work, uint32_t* out) except -1 nogil:
+        cdef int some
+        cdef int32_t i, token
+        if mask != NULL:
+            some = engine.masks.write(mask, engine.machine.white_room(at), out)
         else:
-            work = engine.masks.begin()
-            try:
-                with nogil:
-                    some = engine.masks.fill(work, &self.state, out)
-            finally:
-                engine.masks.end(work)
+            some = engine.masks.fill(work, at, out)
         if self.own_eos:
-            for token in self.compiled.vocabulary.eos:
+            for i in range(self.compiled.n_eos):
+                token = self.compiled.eos_ids[i]
                 out[token >> 5] &= ~(<uint32_t>1 << (token & 31))
-            if self._may_end(engine, &self.state):
-                for token in self.eos_token_ids:
-                    out[token >> 5] |= <uint32_t>1 << (token & 31)
+            if engine.accepting(at):
+                for i in range(self.n_eos):
+                    out[self.eos_ids[i] >> 5] |= <uint32_t>1 << (self.eos_ids[i] & 31)
         return some
 
     cdef int _fill_healing(self, Engine engine, uint32_t* out) except -1:
@@ -785,17 +816,26 @@ cdef class Matcher:
         return {"steps": self.steps}
 
 
-cdef uint32_t* row_of(Py_buffer* view, object row, int32_t words, Py_ssize_t* width) except NULL:
-    """The first word of a row of the mask, all of it checked."""
-    cdef Py_ssize_t at = row
+cdef object buffer_of(object bitmask):
+    if hasattr(bitmask, "data_ptr") and hasattr(bitmask, "numpy"):      # a torch tensor
+        return bitmask.numpy()
+    return bitmask
+
+
+cdef int read_rows(Py_buffer* view, int32_t words, Rows* out) except -1:
     cdef bytes format_ = view.format if view.format != NULL else b"B"
     if view.itemsize != 4 or format_.lstrip(b"@=<") not in (b"i", b"I", b"l", b"L"):
         raise ValueError(f"a bitmask has int32 or uint32 words, not items of {view.itemsize} bytes and format {format_.decode()!r}")
     if view.ndim not in (1, 2):
         raise ValueError(f"a bitmask has one or two dimensions, not {view.ndim}")
-    width[0] = view.shape[view.ndim - 1]
-    if width[0] < words:
-        raise ValueError(f"a row of {width[0]} words is too short: the vocabulary needs {words}")
-    if not 0 <= at < (view.shape[0] if view.ndim == 2 else 1):
-        raise ValueError(f"row {row} of a bitmask of {view.shape[0] if view.ndim == 2 else 1} rows")
-    return <uint32_t*>view.buf + at * width[0]
+    out.words, out.width, out.count = <uint32_t*>view.buf, view.shape[view.ndim - 1], view.shape[0] if view.ndim == 2 else 1
+    if out.width < words:
+        raise ValueError(f"a row of {out.width} words is too short: the vocabulary needs {words}")
+    return 0
+
+
+cdef int32_t checked_row(const Rows* rows, object row) except -1:
+    cdef Py_ssize_t at = row
+    if not 0 <= at < rows.count:
+        raise ValueError(f"row {row} of a bitmask of {rows.count} rows")
+    return <int32_t>at
