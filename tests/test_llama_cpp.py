@@ -12,6 +12,7 @@ import pytest
 llama_cpp = pytest.importorskip("llama_cpp", reason="llama-cpp-python is an optional host")
 pytest.importorskip("gguf", reason="gguf writes the model for these tests")
 import llgcy  # noqa: E402
+import llgcy.cli as cli  # noqa: E402
 import tiny_llama  # noqa: E402
 from llgcy.integrations import cache  # noqa: E402
 from llgcy.integrations import llama_cpp as host  # noqa: E402
@@ -486,3 +487,76 @@ def test_a_model_is_forgotten_with_its_last_user(files):
     del model
     gc.collect()
     assert gone() is None
+
+
+# Loading, and the command line
+
+def test_load_where_the_processor_has_amx(files, monkeypatch):
+    """The extra buffer types are off while the model is loaded, and only then."""
+    seen = []
+    defaults = llama_cpp.llama_cpp.llama_model_default_params
+    inner = llama_cpp.Llama.__init__
+
+    def init(self, *arguments, **options):
+        seen.append(llama_cpp.llama_cpp.llama_model_default_params().use_extra_bufts)
+        inner(self, *arguments, **options)
+
+    monkeypatch.setattr(llama_cpp.Llama, "__init__", init)
+    for amx, expected in (True, False), (False, defaults().use_extra_bufts):
+        monkeypatch.setattr(host, "_has_amx", lambda amx=amx: amx)
+        model = host.load(files / "1.gguf", n_ctx=128, n_threads=1, n_threads_batch=1, verbose=False)
+        assert seen[-1] == expected and valid(CALLS["completion"](model, JSON))
+        model.close()
+    monkeypatch.setattr(host, "_has_amx", lambda: True)
+    with pytest.raises(ValueError):
+        host.load(files / "missing.gguf", verbose=False)
+    assert llama_cpp.llama_cpp.llama_model_default_params is defaults
+
+
+@pytest.fixture
+def command(capfd):
+    def run(*arguments):
+        code = cli.main([str(argument) for argument in arguments])
+        captured = capfd.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def test_generate(command, files, tmp_path):
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    for options in [], ["--temperature", 0], ["--max-tokens", 3], ["--max-tokens", 0]:
+        code, out, _ = command("generate", "--model", files / "1.gguf", "--prompt", "the name", "--schema", tmp_path / "schema.json", "-n", 3, *options)
+        assert code == 0
+        decoder, place = json.JSONDecoder(), 0
+        for _ in range(3):
+            document, end = decoder.raw_decode(out, place)
+            assert valid(json.dumps(document))
+            place = end + len(out[end:]) - len(out[end:].lstrip())
+        assert place == len(out)
+    again = [command("generate", "--model", files / "1.gguf", "--schema", tmp_path / "schema.json", "--seed", seed)[1] for seed in (1, 1, 2)]
+    assert again[0] == again[1] != again[2]
+
+
+def test_generate_refuses(command, files, tmp_path):
+    code, out, err = command("generate", "--model", files / "1.gguf", "--regex", "a", "--tokenizer", "x")
+    assert (code, out) == (2, "") and "own tokenizer" in err
+    code, out, err = command("generate", "--model", tmp_path / "missing.gguf", "--regex", "a")
+    assert (code, out) == (2, "") and "missing.gguf: No such file" in err
+    (tmp_path / "bad.gguf").write_text("GGUF?")
+    code, out, err = command("generate", "--model", tmp_path / "bad.gguf", "--regex", "a")
+    assert (code, out) == (1, "") and "bad.gguf: llama.cpp does not load it" in err
+    code, out, err = command("generate", "--model", files / "1.gguf", "--regex", "a(")
+    assert (code, out) == (1, "") and "--regex" in err
+
+
+def test_demo(command, files):
+    """Every constrained line is of its grammar; rates and shares are printed."""
+    code, out, _ = command("demo", "--model", files / "1.gguf", "--max-tokens", 12)
+    found = re.findall(r"constrained: (.*)", out)
+    assert code == 0 and len(found) == 4 and len(re.findall(r"[0-9.]+ tokens/s constrained \(\d+ tokens.*\), [0-9.]+ free", out)) == 4
+    person = json.loads(found[0])
+    assert list(person) == ["name", "age", "address", "languages"] and re.fullmatch("[0-9]{5}", person["address"]["zip"])
+    assert json.loads(found[1]) in ("positive", "neutral", "negative") and re.fullmatch(r"\d{4}-\d\d-\d\d", found[2])
+    assert re.fullmatch(r"[0-9()+-]+=\d{1,3}", found[3]) and found[3].count("(") == found[3].count(")")
+    assert re.search(r"median of a token: [0-9.]+ ms for the model, [0-9.]+ ms for the constraint", out)

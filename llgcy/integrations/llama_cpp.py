@@ -8,6 +8,8 @@ nothing is raised there: the error is kept, only end-of-generation tokens are le
 """
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -48,6 +50,46 @@ def tokenizer(llm: Any) -> Tokenizer:
     """
     _check_open(llm)
     return _CACHE.tokenizer(llm)
+
+
+def load(path: str | os.PathLike[str], **options: Any) -> Any:
+    """A model from a GGUF file: ``llama_cpp.Llama(path, ...)``, but for a fault of llama.cpp on some processors.
+
+    Where llama.cpp is compiled for a processor with AMX by gcc 12, the first prompt ends the process (ggml-org/llama.cpp#20824): the
+    compiler drops part of what the instructions are set up with. Without the extra buffer types those kernels are not used.
+
+    Parameters
+    ----------
+    path : str or path
+    **options
+        Of ``llama_cpp.Llama``.
+    """
+    import llama_cpp
+
+    if not _has_amx():
+        return llama_cpp.Llama(os.fspath(path), **options)
+    library = llama_cpp.llama_cpp            # whose defaults Llama takes: it has no option for this one
+    defaults = library.llama_model_default_params
+
+    def without_extra_buffers() -> Any:
+        parameters = defaults()
+        parameters.use_extra_bufts = False
+        return parameters
+
+    with _DEFAULTS:
+        library.llama_model_default_params = without_extra_buffers
+        try:
+            return llama_cpp.Llama(os.fspath(path), **options)
+        finally:
+            library.llama_model_default_params = defaults
+
+
+def _has_amx() -> bool:
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as stream:
+            return " amx_tile" in stream.read()
+    except OSError:
+        return False
 
 
 def compile(grammar: Grammar | CompiledGrammar, llm: Any) -> CompiledGrammar:
@@ -302,3 +344,4 @@ def _read(llm: Any) -> Tokenizer:
 
 
 _CACHE = ModelCache(_read)
+_DEFAULTS = threading.Lock()         # of llama.cpp's default parameters
