@@ -3,6 +3,7 @@ import ctypes
 import gc
 import itertools
 import json
+import pathlib
 import re
 import weakref
 
@@ -23,6 +24,7 @@ SCHEMA = {"type": "object", "properties": {"name": {"type": "string", "maxLength
 JSON = llgcy.Grammar.from_json_schema(SCHEMA, whitespace="compact")
 WORDS = llgcy.Grammar.from_regex(r"(yes|no|not yet)( and (yes|no|not yet)){0,3}\.")
 NESTED = llgcy.Grammar.from_lark('start: "(" (start | /[a-z]/){0,3} ")"')
+README = pathlib.Path(__file__).parents[1] / "README.md"
 VOCABULARIES = ["deepseek-llm", "falcon", "gpt-2", "llama-spm", "phi-3"]
 
 
@@ -560,3 +562,11 @@ def test_demo(command, files):
     assert json.loads(found[1]) in ("positive", "neutral", "negative") and re.fullmatch(r"\d{4}-\d\d-\d\d", found[2])
     assert re.fullmatch(r"[0-9()+-]+=\d{1,3}", found[3]) and found[3].count("(") == found[3].count(")")
     assert re.search(r"median of a token: [0-9.]+ ms for the model, [0-9.]+ ms for the constraint", out)
+
+
+def test_readme(files):
+    """The block for this host, as it stands but for the model."""
+    block = re.search(r"<!-- llama-cpp-python -->\n```python\n(.*?)```", README.read_text(), re.DOTALL)[1]
+    names = {}
+    exec(compile(block.replace("model.gguf", str(files / "1.gguf")), str(README), "exec"), names)
+    assert type(names["person"]).__name__ == "Person" and 1 <= len(names["person"].name) <= 40 and 0 <= names["person"].age <= 120

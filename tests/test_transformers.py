@@ -18,6 +18,7 @@ from llgcy.integrations.transformers import LogitsProcessor  # noqa: E402
 from llgcy.tokenizer import default  # noqa: E402
 
 FILE = pathlib.Path(default.__file__).parent / default.FILE
+README = pathlib.Path(__file__).parents[1] / "README.md"
 LOGITS = 16400          # of the model: more than the tokenizer has ids
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 12}, "age": {"type": "integer", "minimum": 0, "maximum": 150},
                                            "tags": {"type": "array", "items": {"enum": ["red", "green", "blue"]}, "minItems": 1, "maxItems": 3}},
@@ -325,3 +326,15 @@ def test_narrow_model(bytewise):
     assert rows(bytewise, [1], logits=98) == [[97]]
     with pytest.raises(llgcy.StateError, match="the model has 98 logits, the tokenizer 257 ids"):
         rows(bytewise, [1, 97], logits=98)
+
+
+def test_readme(model, tokenizer, tmp_path):
+    """The block for this host, as it stands but for the model, after the class of the block before."""
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    text = README.read_text()
+    names = {}
+    exec(re.search(r"import llama_cpp, (pydantic).*?\n(class Person.*?\n)\n", text, re.DOTALL).expand(r"import \1\n\2"), names)
+    block = re.search(r"<!-- transformers -->\n```python\n(.*?)```", text, re.DOTALL)[1]
+    exec(compile(block.replace("path/to/model", str(tmp_path)), str(README), "exec"), names)
+    assert type(names["person"]).__name__ == "Person" and 1 <= len(names["person"].name) <= 40 and 0 <= names["person"].age <= 120
