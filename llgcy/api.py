@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from llgcy.bitmask import allocate_bitmask
@@ -14,10 +14,11 @@ from llgcy.core.matcher import CompiledGrammar
 from llgcy.core.regex import Regexes
 from llgcy.core.store import Budget
 from llgcy.core.trie import Vocabulary
-from llgcy.errors import UnsupportedKeywordError
-from llgcy.grammar import choices, gbnf, ir, lark
+from llgcy.errors import GrammarError
+from llgcy.grammar import choices, gbnf, ir, lark, named
 from llgcy.grammar.lower import lower
 from llgcy.grammar.route import route
+from llgcy.grammar.token_sets import resolve
 from llgcy.limits import Limits
 from llgcy.schema.automaton import Automaton
 from llgcy.schema.options import Options
@@ -39,7 +40,7 @@ class _Schema:
         self.ready: Automaton | None = Automaton(schema, self.options)
         self.warnings: tuple[str, ...] = tuple(self.ready.warnings)
 
-    def machine(self, budget: Budget, horizon: int) -> Machine:
+    def machine(self, budget: Budget, horizon: int, tokens: _Tokens | None = None) -> Machine:
         automaton, self.ready = self.ready or Automaton(self.schema, self.options), None
         return JsonMachine(automaton, budget, horizon, self.gap, self.surrounded)
 
@@ -49,14 +50,31 @@ class _Rules:
 
     def __init__(self, grammar: ir.Grammar):
         self.grammar = grammar
-        self.warnings: tuple[str, ...] = ()
+        self.schemas = {node: _Schema(node.schema, **dict(node.options)) for node in grammar.sources(ir.Json)}
+        self.warnings: tuple[str, ...] = tuple(warning for schema in self.schemas.values() for warning in schema.warnings)
 
-    def machine(self, budget: Budget, horizon: int) -> Machine:
-        regexes = Regexes("bytes", budget)
-        tables = lower(self.grammar, regexes).tables(regexes, lambda node: _Schema(node.schema, **dict(node.options)).machine(budget, horizon))
-        machine = GrammarMachine(tables, budget, horizon=horizon)
-        self.warnings = tuple(machine.warnings)
-        return machine
+    def machine(self, budget: Budget, horizon: int, tokens: _Tokens) -> Machine:
+        def make(source: ir.Node) -> Any:
+            if isinstance(source, ir.Json):
+                return self.schemas[source].machine(budget, horizon)
+            return tokens.ids(source) if isinstance(source, ir.Tokens) else made(source.grammar)
+
+        def made(grammar: ir.Grammar) -> Machine:
+            regexes = Regexes("bytes", budget)
+            machine = GrammarMachine(lower(grammar, regexes).tables(regexes, make), budget, horizon=horizon)
+            self.warnings = tuple(dict.fromkeys((*self.warnings, *machine.warnings)))
+            return machine
+        return made(self.grammar)
+
+
+class _Tokens:
+    """The tokenizer, as grammars see it that name tokens. ``known``: False where it stands in for one that is not known yet."""
+
+    def __init__(self, tokenizer: Tokenizer, known: bool):
+        self.tokenizer, self.known = tokenizer, known
+
+    def ids(self, node: ir.Tokens) -> tuple[tuple[int, int], ...]:
+        return resolve(node, self.tokenizer, self.known)
 
 
 def _rules(grammar: ir.Grammar) -> _Rules | _Schema:
@@ -172,11 +190,70 @@ class Grammar:
         return cls(_rules(choices.from_choices(texts)))
 
     @classmethod
+    def from_grammars(cls, source: list[Any] | dict[str, Any] | str) -> Grammar:
+        """The first of several grammars of any kinds, which may refer to the others by name.
+
+        Parameters
+        ----------
+        source : list, dict or str
+            ``[{"name": ..., "lark_grammar": ...}, ...]``, an object with that list as ``grammars``, or the JSON text of either. Instead
+            of ``lark_grammar``: ``gbnf``, ``regex`` (Rust's syntax), ``choice`` (a list of texts) or ``json_schema``. In Lark, ``@name``
+            stands for a text of another one.
+
+        Raises
+        ------
+        GrammarError
+            One of them is malformed; the message says which.
+
+        Examples
+        --------
+        >>> g = Grammar.from_grammars([{"lark_grammar": 'start: "JSON: " @n'}, {"name": "n", "json_schema": {"type": "integer"}}])
+        >>> g.accepts("JSON: 12")
+        True
+        """
+        return cls(_rules(named.read(source)))
+
+    @classmethod
+    def from_constraint(cls, constraint: dict[str, Any] | None) -> Grammar:
+        """A grammar of one kind.
+
+        Parameters
+        ----------
+        constraint : dict or None
+            ``{"type": kind, "value": value}`` with kind ``lark``, ``gbnf``, ``regex`` (Rust's syntax), ``choice``, ``json_schema``,
+            ``llguidance`` (named grammars). None, or kind ``none``: any text.
+
+        Raises
+        ------
+        GrammarError
+            The value is malformed, or the kind is none of these.
+
+        Examples
+        --------
+        >>> Grammar.from_constraint({"type": "choice", "value": ["yes", "no"]}).accepts("no")
+        True
+        """
+        if constraint is None:
+            constraint = {"type": "none"}
+        if not isinstance(constraint, dict) or set(constraint) - {"type", "value"}:
+            raise GrammarError('a constraint is an object {"type": ..., "value": ...}')
+        kinds: dict[Any, Callable[[Any], Grammar]] = {
+            "lark": cls.from_lark, "gbnf": cls.from_gbnf, "regex": lambda value: cls.from_regex(value, flavor="rust"),
+            "choice": cls.from_choices, "json_schema": cls.from_json_schema, "llguidance": cls.from_grammars,
+            "none": lambda value: cls.from_regex(r"(?s).*")}
+        kind = constraint.get("type")
+        if kind not in kinds:
+            raise GrammarError(f"the type of a constraint is one of {', '.join(kinds)}, not {kind!r}")
+        if kind != "none" and "value" not in constraint:
+            raise GrammarError(f"the constraint of type {kind} has no value")
+        return kinds[kind](constraint.get("value"))
+
+    @classmethod
     def from_text(cls, text: str) -> Grammar:
         """A grammar in whichever language the text is written.
 
-        A whole JSON text is a JSON Schema; text that begins with ``%llguidance`` is a Lark grammar, text with ``::=`` a GBNF grammar,
-        text with a rule ``start`` a Lark grammar.
+        A whole JSON text is a list of named grammars, if it is an object with a list ``grammars``, else a JSON Schema; text that begins
+        with ``%llguidance`` is a Lark grammar, text with ``::=`` a GBNF grammar, text with a rule ``start`` a Lark grammar.
 
         Raises
         ------
@@ -190,7 +267,7 @@ class Grammar:
             return cls.from_lark(text)
         if kind == "gbnf":
             return cls.from_gbnf(text)
-        raise UnsupportedKeywordError(f"the text is a grammar of kind {kind}, which is not supported yet; write it as Lark or JSON Schema")
+        return cls.from_grammars(text)
 
     def accepts(self, text: str | bytes) -> bool:
         """Is the whole text in the language?"""
@@ -199,7 +276,7 @@ class Grammar:
 
     @functools.cached_property
     def _by_bytes(self) -> CompiledGrammar:
-        return compile(self, Tokenizer.single_byte())
+        return _compile(self, Tokenizer.single_byte(), known=False)
 
 
 @functools.lru_cache(maxsize=16)
@@ -227,12 +304,17 @@ def compile(grammar: Grammar, tokenizer: Tokenizer, limits: Limits | None = None
     LimitError
         The grammar is too large for the limits.
     """
+    return _compile(grammar, tokenizer, limits)
+
+
+def _compile(grammar: Grammar, tokenizer: Tokenizer, limits: Limits | None = None, known: bool = True) -> CompiledGrammar:
+    """``known``: False where the tokenizer stands in for one that is not known yet; tokens that it does not have never come then."""
     limits = limits or Limits()
-    vocabulary = _vocabulary(tokenizer)
+    vocabulary, tokens = _vocabulary(tokenizer), _Tokens(tokenizer, known)
 
     def make() -> tuple[Machine, Budget]:
         budget = Budget(limits.grammar_bytes, "the grammar")
-        return grammar._source.machine(budget, max(1, vocabulary.trie.longest)), budget
+        return grammar._source.machine(budget, max(1, vocabulary.trie.longest), tokens), budget
 
     compiled = CompiledGrammar(grammar, tokenizer, vocabulary, make, limits.mask_bytes)
     if vocabulary.missing:      # what no text can do without is missed at once; the rest when a text comes to it

@@ -8,6 +8,7 @@ import pytest
 from ir_oracle import Oracle
 from test_lark_engine import machine
 
+import llgcy
 from llgcy.errors import GrammarError, LimitError, UnsatisfiableError, UnsupportedKeywordError
 from llgcy.grammar import gbnf, ir
 
@@ -102,11 +103,27 @@ def test_errors_name_the_place(text, message, place):
     assert (caught.value.line, caught.value.column) == place
 
 
-@pytest.mark.parametrize("token", ["<think>", "<[1000]>", "!<think>", "!<[7]>", "<|a b|>"])
-def test_tokens_are_refused(token):
-    with pytest.raises(UnsupportedKeywordError) as caught:
-        gbnf.read(f'root ::= "a"\nx ::= {token}*')
-    assert token in str(caught.value) and (caught.value.line, caught.value.column) == (2, 7)
+@pytest.mark.parametrize("token, wanted", [
+    ("<think>", dict(name="<think>")), ("<[1000]>", dict(ids=((1000, 1000),))), ("!<think>", dict(name="<think>", others=True)),
+    ("!<[7]>", dict(ids=((7, 7),), others=True)), ("<|a b|>", dict(name="<|a b|>")),
+])
+def test_tokens(token, wanted):
+    body = gbnf.read(f'root ::= x\nx ::= {token}*').rules["x"].body
+    got = body.body
+    assert (body.low, body.high, got.text) == (0, None, token)
+    assert (got.name, got.ids, got.others) == (wanted.get("name"), wanted.get("ids", ()), wanted.get("others", False))
+
+
+def test_tokens_in_the_engine():
+    tokenizer = llgcy.Tokenizer.from_vocab([bytes([i]) for i in range(256)], special={"<think>": 256, "</think>": 257, "<end>": 258}, eos_token_id=258)
+    compiled = llgcy.compile(llgcy.Grammar.from_gbnf('root ::= <think> !</think>* </think> ("a" | !<[97]> "b")'), tokenizer)
+
+    def reads(*ids):
+        matcher = compiled.matcher()
+        return matcher.accept_tokens(ids) == len(ids) and matcher.is_accepting()
+    assert reads(256, 257, 97) and reads(256, 97, 256, 0, 258, 257, 97)
+    assert reads(256, 257, 98, 98) and reads(256, 257, 256, 98) and not reads(256, 257, 97, 98) and not reads(256, 257, 98)
+    assert not reads(*b"<think>", 257, 97) and not reads(256, 257)
 
 
 def test_hostile_texts():

@@ -35,7 +35,7 @@ class LoweredOracle(Oracle):
         self.rules = {head: [tuple(self.optional.get(x, x) for x in body) for body in bodies]
                       for head, bodies in self.rules.items()}
         self.rules |= {nonterminal: [(), (lexeme,)] for lexeme, nonterminal in self.optional.items()}
-        self.skip = None if lowered.skip is None else lowered.lexemes[lowered.skip].language
+        self.skip = lowered.lexemes[lowered.skips[0]].language if lowered.skips else None
         self._drop_unproductive()
 
     def is_lexeme(self, symbol):
@@ -166,7 +166,7 @@ def test_exact_lexing_leaves_large_counts_to_the_parser():
 def test_json_is_a_lexeme_of_its_own():
     for lexing in "exact", "greedy":
         low = lowered('start: "a" %json {"type": "null"} | %json true | "b" %json {"type": "null"}', lexing=lexing)
-        documents = [lexeme.json.schema for lexeme in low.lexemes if lexeme.json]
+        documents = [lexeme.source.schema for lexeme in low.lexemes if lexeme.source]
         assert documents == ['{"type": "null"}', "true"] and len(low.lexemes) == 4 and len(low.rules) == 3
 
 
@@ -178,16 +178,13 @@ def test_a_grammar_that_is_one_document():
 
 def test_what_is_ignored_is_apart_from_equal_lexemes():
     low = lowered('start: "a" " " "b"\n%ignore " "')
-    assert low.skip == 3 and low.lexemes[3].language == low.lexemes[1].language
-    assert low.skip not in {x for _, body in low.rules for x in body}
+    assert low.skips == {0: 3} and low.lexemes[3].language == low.lexemes[1].language
+    assert 3 not in {x for _, body in low.rules for x in body}
 
 
 def test_refusals():
     with pytest.raises(UnsupportedKeywordError, match="ignore_once"):
         lowered('start: "a" "b"\n%ignore " "\n%llguidance {"ignore_once": true}')
-    token = ir.Token("<|x|>", at=(3, 4))
-    with pytest.raises(UnsupportedKeywordError, match="<|x|>.*line 3, column 4"):
-        lower(ir.Grammar({"start": ir.Definition("start", token)}, {}, "start"), Regexes("bytes"))
 
 
 def test_deep_and_wide_grammars():

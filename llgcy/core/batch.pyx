@@ -17,7 +17,7 @@ from llgcy.core.engine cimport Engine
 from llgcy.core.history cimport Chunk
 from llgcy.core.lock cimport atomic_add
 from llgcy.core.masks cimport Work
-from llgcy.core.matcher cimport BITMASK_FLAGS, Matcher, Rows, buffer_of, checked_row, read_rows
+from llgcy.core.matcher cimport BITMASK_FLAGS, GOES_ON, OVER, Matcher, Rows, buffer_of, checked_row, read_rows
 from llgcy.core.shelf cimport Mask
 from llgcy.core.state cimport State
 
@@ -551,6 +551,7 @@ cdef list checked_parents(object parents, Py_ssize_t n):
 cdef int fill_tree(_Call call, Matcher matcher, Engine engine, list draft, list parents, const Rows* where, int32_t row) except -1:
     """Jobs for the state and all nodes; no step is noted anywhere."""
     cdef Py_ssize_t j, n = len(draft)
+    cdef int how
     cdef int32_t words = matcher.compiled.vocabulary.words
     cdef uint32_t* out
     cdef State* at
@@ -567,7 +568,9 @@ cdef int fill_tree(_Call call, Matcher matcher, Engine engine, list draft, list 
             if at.mode == REFUSED:
                 continue
             if matcher._is_eos(draft[j]):
-                at.mode = ENDED if at.mode == ENDED or matcher._may_end(engine, at) else REFUSED
+                how = OVER if at.mode == ENDED else matcher._end(engine, draft[j], at)
+                if how != GOES_ON:
+                    at.mode = ENDED if how == OVER else REFUSED
             elif at.mode == ENDED or not matcher._token(engine, draft[j], at):
                 at.mode = REFUSED
         for j in range(n + 1):

@@ -8,6 +8,9 @@ rows, and all lexemes that end at one byte make one row. Text to skip leads back
 
 A lexeme may be a whole machine (a JSON document). Alone, its state is the state of the sequence, but for a *frame* in the place of
 its row; beside other lexemes it is one more member.
+
+A lexeme may be a set of tokens, each of them read as a unit where lexemes have ended and one may start. A token that may be read so and
+also by its bytes leaves two states *apart*, which go on each for itself.
 """
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -21,21 +24,35 @@ from llgcy.core.store cimport Arena, Budget, Index, Probe
 from llgcy.core.tables cimport GrammarTables
 
 cdef enum Mode:             # State.mode. State.row is a row, in SEVERAL a configuration; the leaf's v is a joint state or 0
-    BETWEEN = 1             # a lexeme may start
+    BETWEEN = 1             # a lexeme may start. State.gap: see GrammarMachine.gap_behind
     WITHIN = 2              # inside lexemes that began in one row
     SEVERAL = 3             # more than one member
     FRESH = 4               # before the first lexeme, where skipping is not allowed yet
+    APART = 5               # states that know nothing of each other. State.row is a configuration of nested members
     NESTED = 16             # inside a machine: NESTED + its mode. Its gap, side and leaf (see `fold`); State.row is a frame
+
+cdef enum Kind:             # of a lexeme that is no machine
+    REGEX = -1
+    TOKENS = -2
 
 cdef struct Member:
     int32_t row             # where the lexemes began
     int32_t lexer           # joint state; 0: none has begun
-    int32_t nested          # number of a nested state; 0: none. Then row and lexer are 0
+    int32_t nested          # number of a kept state; 0: none. Then row and lexer are 0
 
 cdef struct Configuration:  # members that live side by side
     int32_t members         # handle of `n_members` Members, ascending
     int32_t n_members       # >= 1; one only where it is the outcome of a configuration
     int32_t nexts           # record of outcomes; 0: not made yet
+
+cdef enum:
+    NO_GAP = 0              # no text was skipped last, or any lexeme may follow
+    NO_SKIP_YET = -1        # before the first lexeme, where nothing is skipped
+
+cdef struct Start:          # the lexemes that may start in rows of one shape behind a gap
+    int32_t shape
+    int32_t gap             # != NO_GAP
+    int32_t lexer           # joint state or NOTHING
 
 cdef struct Frame:          # where a machine stands
     int32_t row             # row where its lexeme began
@@ -57,6 +74,9 @@ cdef class Chain:
     cdef int free_leaf(self, int32_t i, bint counted, Leaf* out) except -1 nogil
     cdef int later(self, int32_t i, const Leaf* at, int32_t n, Leaf* out) except -1 nogil
     cdef int32_t white_room(self, int32_t i, const State* at) noexcept nogil
+    cdef bint names_tokens(self, int32_t i) noexcept nogil
+    cdef int step_token(self, int32_t i, const State* at, int32_t id, State* out) except -1 nogil
+    cdef list tokens_allowed(self, int32_t i, const State* at)
 
 @cython.final
 cdef class GrammarMachine(Machine):
@@ -66,43 +86,50 @@ cdef class GrammarMachine(Machine):
     cdef readonly Lexer lexer
     cdef readonly bint separable    # known: no byte both goes on in a lexeme and begins what follows one that has ended there
     cdef readonly list warnings     # str
+    cdef bint skipping              # there is something to skip
     cdef bint single                # a lexeme that has ended is over only where none goes on
     cdef bytes parting              # text to skip that parts any two lexemes; empty: none is known, or none is needed
-    cdef int32_t fresh              # joint state of FRESH, 0: not made
+    cdef int32_t gap                # scratch: the gap behind what the last member read
     cdef int32_t n_machines         # lexemes that are machines
     cdef tuple machines             # the same, in the order of the lexemes
     cdef Chain chain                # the same
-    cdef int32_t* place             # [n_lexemes] index among them, -1: a regex; owned
+    cdef int32_t* place             # [n_lexemes] index among them, or a Kind; owned
     cdef State* starts              # [n_machines] their first states; owned
     cdef State* closed              # [n_machines] a state that may end and cannot go on, zeroed: none is known; owned
     cdef Arena configurations       # Configuration
     cdef Arena members              # Member
     cdef Arena nexts                # 256 int32 a record: handle of the configuration after that byte + 2, 1: none, 0: not known
+    cdef Arena gaps                 # Start
     cdef Arena frames               # Frame
-    cdef Arena nested               # State, mode NESTED or above
-    cdef Index index, frame_index, nested_index
+    cdef Arena nested               # State: inside a machine, or one of those that are apart
+    cdef Index index, frame_index, nested_index, gap_index
     # Scratch, in elements of the type named.
     cdef Buffer going               # Member: in the making
     cdef Buffer ends                # int32: rows behind lexemes that end
     cdef Buffer ended               # int32: of these, those of one member
+    cdef Buffer aside               # int32: numbers of states that are to be apart
+    cdef Buffer between             # int32: rows of those where a lexeme may start
 
     # Joint state of the lexemes that may start in a row, or NOTHING.
-    cdef int32_t starting(self, int32_t row) except -1 nogil
+    cdef int32_t starting(self, int32_t row, int32_t gap) except -1 nogil
+    cdef int32_t starting_behind(self, const Shape* shape, int32_t handle, int32_t gap) except -1 nogil
+    cdef int32_t known_start(self, int32_t shape, int32_t gap) noexcept nogil
+    # The gap behind the lexemes that end in a joint state: the number of the skip, where one alone ends and not all may follow it.
+    cdef int32_t gap_behind(self, int32_t lexer) noexcept nogil
     # The row behind the lexemes that end in a joint state, which began in `row`.
     cdef int32_t behind(self, int32_t row, int32_t lexer) except -1 nogil
-    cdef int enter(self, int32_t row, int32_t lexer, State* out) except -1 nogil
     cdef int enter(self, int32_t row, int32_t lexer, State* out) except -1 nogil
     cdef int32_t ready_next(self, int32_t lexer, uint8_t byte) noexcept nogil
     cdef int ready_enter(self, int32_t row, int32_t lexer, State* out) noexcept nogil
     cdef int32_t ready_behind(self, int32_t row, int32_t lexer) noexcept nogil
-    cdef int begin_lexeme(self, int32_t row, bint fresh, uint8_t byte, bint grow, State* out) except -1 nogil
-    cdef int32_t fresh_state(self, int32_t row) except -1 nogil
+    cdef int32_t ready_start(self, int32_t row, int32_t gap) noexcept nogil
+    cdef int begin_lexeme(self, int32_t row, int32_t gap, uint8_t byte, bint grow, State* out) except -1 nogil
     cdef int32_t past(self, int32_t row, int32_t lexeme) except -1 nogil
-    cdef int32_t start_state(self, const Shape* shape, bint skipping) except -1 nogil
+    cdef int32_t start_state(self, const Shape* shape, int32_t gap) except -1 nogil
     # Several members.
     cdef int branch(self, const Member* members, int32_t n, uint8_t byte, bint grow, State* out) except -1 nogil
     cdef int munch(self, const Member* members, int32_t n, uint8_t byte, bint grow, State* out) except -1 nogil
-    cdef int start_all(self, int32_t row, bint fresh, uint8_t byte, bint grow, int32_t* n_going, int32_t* n_ends) except -1 nogil
+    cdef int start_all(self, int32_t row, int32_t gap, uint8_t byte, bint grow, int32_t* n_going, int32_t* n_ends) except -1 nogil
     cdef int add_read(self, int32_t row, int32_t lexer, int32_t* n_going, int32_t* n_ends) except -1 nogil
     cdef int add_nested(self, const State* at, int32_t* n_going, int32_t* n_ends) except -1 nogil
     cdef int settle(self, int32_t n_going, int32_t n_ends, State* out) except -1 nogil
@@ -121,6 +148,15 @@ cdef class GrammarMachine(Machine):
     cdef int32_t behind_nested(self, const State* at) except -1 nogil
     cdef int goes_on(self, const State* at) except -1 nogil
     cdef int32_t keep_nested(self, const State* at) except -1 nogil
+    # Tokens as lexemes, states apart.
+    cdef int token_rows(self, int32_t row, int32_t gap, int32_t id, int32_t* n_going, int32_t* n_ends) except -1 nogil
+    cdef int token_member(self, const Member* m, int32_t gap, int32_t id, int32_t* n_going, int32_t* n_ends) except -1 nogil
+    cdef int token_nested(self, const State* at, int32_t id, int32_t* n_going, int32_t* n_ends) except -1 nogil
+    cdef list _tokens_of(self, const Member* m, int32_t gap)
+    cdef list _tokens_in(self, const State* at)
+    cdef int add_apart(self, const State* at, int32_t* n, int32_t* n_rows) except -1 nogil
+    cdef int settle_apart(self, int32_t n, int32_t n_rows, State* out) except -1 nogil
+    cdef int step_apart(self, int32_t configuration, uint8_t byte, bint grow, State* out) except -1 nogil
 
     cdef list _nested_ways(self, const State* at)
     cdef bint _ends(self, const State* at, bytes text) except -1

@@ -4,8 +4,10 @@ from libc.stdlib cimport calloc, free, qsort
 from libc.string cimport memcmp, memcpy, memset
 
 from llgcy.core.store cimport hash_bytes
+from llgcy.core.tables cimport NO_SKIP, may_follow
 from llgcy.core.overlap import Overlaps
-from llgcy.errors import GrammarError, LimitError
+from llgcy.core.tables import ByToken
+from llgcy.errors import GrammarError, LimitError, StateError
 
 cdef enum:
     MAX_MACHINES = 256          # lexemes that are machines
@@ -26,6 +28,11 @@ cdef int by_lexer(const void* x, const void* y) noexcept nogil:
     cdef const Member* a = <const Member*>x
     cdef const Member* b = <const Member*>y
     return (a.lexer > b.lexer) - (a.lexer < b.lexer) or (a.row > b.row) - (a.row < b.row)
+
+
+cdef int by_number(const void* x, const void* y) noexcept nogil:
+    cdef int32_t a = (<const int32_t*>x)[0], b = (<const int32_t*>y)[0]
+    return (a > b) - (a < b)
 
 
 cdef inline void put(State* out, int32_t mode, int32_t row, int32_t lexer) noexcept nogil:
@@ -71,6 +78,15 @@ cdef class Chain:
     cdef int32_t white_room(self, int32_t i, const State* at) noexcept nogil:
         return self.rest.white_room(i - 1, at) if i else self.machine.white_room(at)
 
+    cdef bint names_tokens(self, int32_t i) noexcept nogil:
+        return self.rest.names_tokens(i - 1) if i else self.machine.names_tokens
+
+    cdef int step_token(self, int32_t i, const State* at, int32_t id, State* out) except -1 nogil:
+        return self.rest.step_token(i - 1, at, id, out) if i else self.machine.step_token(at, id, out)
+
+    cdef list tokens_allowed(self, int32_t i, const State* at):
+        return self.rest.tokens_allowed(i - 1, at) if i else self.machine.tokens_allowed(at)
+
 
 @cython.final
 cdef class GrammarMachine(Machine):
@@ -103,12 +119,14 @@ cdef class GrammarMachine(Machine):
         self.tables = tables
         self.budget = Budget(256 << 20, "the grammar") if budget is None else budget
         self.rows = Rows(tables, self.budget, horizon)
-        self.lexer = Lexer(tables.lexemes, tables.regexes, self.budget)
+        self.lexer = Lexer(tables.lexemes, tables.regexes, self.budget, tables)
+        self.skipping = len(tables.skips) > 0
         self.configurations, self.members = Arena(self.budget, sizeof(Configuration)), Arena(self.budget, sizeof(Member))
         self.nexts, self.index = Arena(self.budget, 256 * sizeof(int32_t)), Index(self.budget)
         self.warnings = []
         self.frames, self.nested = Arena(self.budget, sizeof(Frame)), Arena(self.budget, sizeof(State))
         self.frame_index, self.nested_index = Index(self.budget), Index(self.budget)
+        self.gaps, self.gap_index = Arena(self.budget, sizeof(Start)), Index(self.budget)
         self.nexts.add(1)                                             # record 0: not made
         self.nested.add(1)                                            # number 0: no nested state
         self._find_machines()
@@ -121,9 +139,11 @@ cdef class GrammarMachine(Machine):
         free(self.going.data)
         free(self.ends.data)
         free(self.ended.data)
+        free(self.aside.data)
+        free(self.between.data)
 
     def _find_machines(self):
-        """Lexemes that are machines."""
+        """Lexemes that are machines, or tokens."""
         cdef Machine machine
         lexemes = self.tables.lexemes
         self.machines = tuple(x for x in lexemes if isinstance(x, Machine))
@@ -137,10 +157,12 @@ cdef class GrammarMachine(Machine):
             raise MemoryError()
         n = 0
         for i, lexeme in enumerate(lexemes):
-            self.place[i] = -1
+            self.place[i] = TOKENS if isinstance(lexeme, tuple) else REGEX
+            self.names_tokens = self.names_tokens or isinstance(lexeme, tuple)
             if isinstance(lexeme, Machine):
                 self.place[i], machine = n, lexeme
                 machine.start(&self.starts[n])
+                self.names_tokens = self.names_tokens or machine.names_tokens
                 n += 1
         if n:
             self.chain = Chain(self.machines)
@@ -149,7 +171,7 @@ cdef class GrammarMachine(Machine):
         """Finds out how lexing has to go, and refuses greedy grammars that lead into traps."""
         cdef GrammarTables tables = self.tables
         overlaps = Overlaps(tables)
-        self.separable = overlaps.settled and not overlaps.conflicts
+        self.separable = overlaps.settled and not overlaps.conflicts and not overlaps.hidden
         self.single = self.separable or tables.lexing == "greedy"
         self.parting = b""
         if self.separable or tables.lexing == "exact":
@@ -180,6 +202,9 @@ cdef class GrammarMachine(Machine):
             for byte in range(256):
                 if self.step(&at, byte, True, &to) == ALIVE:
                     after.setdefault(written(&to), byte)
+            for token, _ in self.tokens_allowed(&at):
+                if self.step_token(&at, token, &to) == ALIVE:
+                    after.setdefault(written(&to), None)
             for new, first in after.items():
                 if new not in number:
                     number[new] = len(states)
@@ -197,7 +222,8 @@ cdef class GrammarMachine(Machine):
             if k not in can_end:
                 text = bytearray()
                 while parents[k] is not None:
-                    text.append(parents[k][1])
+                    if parents[k][1] is not None:                     # a token has no text
+                        text.append(parents[k][1])
                     k = parents[k][0]
                 raise GrammarError(f"greedy lexing leads into a trap: behind {bytes(reversed(text))!r} no text of the grammar can end. "
                                    "Make lexemes end where what follows begins, or use exact lexing")
@@ -207,11 +233,11 @@ cdef class GrammarMachine(Machine):
 
     # -- moving ----------------------------------------------------------------------------------------------------------
     cdef int start(self, State* out) except -1 nogil:
-        put(out, FRESH if self.tables.skip >= 0 and not self.tables.skip_first else BETWEEN, self.rows.start, 0)
+        put(out, FRESH if self.skipping and not self.tables.skip_first else BETWEEN, self.rows.start, 0)
         return ALIVE
 
     cdef int step(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil:
-        cdef int32_t row = at.row, lexer = at.leaf.v, to
+        cdef int32_t row = at.row, lexer = at.leaf.v, gap = NO_SKIP_YET if at.mode == FRESH else at.gap, to
         cdef Member[2] both
         if at.mode == WITHIN:
             to = self.lexer.next(lexer, byte)
@@ -226,15 +252,17 @@ cdef class GrammarMachine(Machine):
                 both[0] = Member(row, lexer, 0)
                 both[1] = Member(self.behind(row, lexer), 0, 0)
                 return self.branch(both, 2, byte, grow, out)
-            row = self.behind(row, lexer)
+            row, gap = self.behind(row, lexer), self.gap_behind(lexer)
         elif at.mode >= NESTED:
             return self.step_nested(at, byte, grow, out)
         elif at.mode == SEVERAL:
             return self.several(row, byte, grow, out)
-        return self.begin_lexeme(row, at.mode == FRESH, byte, grow, out)
+        elif at.mode == APART:
+            return self.step_apart(row, byte, grow, out)
+        return self.begin_lexeme(row, gap, byte, grow, out)
 
     cdef int ready_step(self, const State* at, uint8_t byte, State* out) noexcept nogil:
-        cdef int32_t row = at.row, lexer = at.leaf.v, to
+        cdef int32_t row = at.row, lexer = at.leaf.v, gap = NO_SKIP_YET if at.mode == FRESH else at.gap, to
         cdef const Configuration* c
         cdef const Member* m
         if at.mode == WITHIN:
@@ -245,7 +273,7 @@ cdef class GrammarMachine(Machine):
                 return self.ready_enter(row, to, out)
             if not lexer & ENDED:
                 return DEAD
-            row = self.ready_behind(row, lexer)
+            row, gap = self.ready_behind(row, lexer), self.gap_behind(lexer)
             if row == NO_ROW:
                 return MISS
         elif at.mode == SEVERAL:
@@ -262,11 +290,11 @@ cdef class GrammarMachine(Machine):
             else:
                 put(out, WITHIN if m.lexer else BETWEEN, m.row, m.lexer)
             return ALIVE
-        elif at.mode >= NESTED:
+        elif at.mode >= NESTED or at.mode == APART:
             return MISS
         if self.n_machines:
             return MISS
-        lexer = atomic_load(&self.fresh if at.mode == FRESH else &self.rows.shape(self.rows.row(row).shape).lexer)
+        lexer = self.ready_start(row, gap)
         if lexer == 0 or lexer == NOTHING:
             return DEAD if lexer else MISS
         to = self.ready_next(lexer, byte)
@@ -287,6 +315,7 @@ cdef class GrammarMachine(Machine):
         if row == NO_ROW:
             return MISS
         put(out, BETWEEN, row, 0)
+        out.gap = self.gap_behind(lexer)
         return ALIVE
 
     cdef int32_t ready_behind(self, int32_t row, int32_t lexer) noexcept nogil:
@@ -296,24 +325,23 @@ cdef class GrammarMachine(Machine):
         if j.n_ended != 1:
             return NO_ROW
         lexeme = (<const int32_t*>self.lexer.ints.at(j.ended))[0]
-        return row if lexeme == self.tables.skip else self.rows._known(row, lexeme)
+        return row if self.tables.skipped[lexeme] else self.rows._known(row, lexeme)
 
-    cdef int begin_lexeme(self, int32_t row, bint fresh, uint8_t byte, bint grow, State* out) except -1 nogil:
-        """The first byte of a lexeme. `fresh`: nothing may be skipped yet."""
+    cdef int32_t ready_start(self, int32_t row, int32_t gap) noexcept nogil:
+        """starting(); 0: not known."""
+        cdef int32_t shape = self.rows.row(row).shape
+        return atomic_load(&self.rows.shape(shape).lexer) if gap == NO_GAP else self.known_start(shape, gap)
+
+    cdef int begin_lexeme(self, int32_t row, int32_t gap, uint8_t byte, bint grow, State* out) except -1 nogil:
+        """The first byte of a lexeme."""
         cdef int32_t lexer, to, n_going = 0, n_ends = 0
         if self.n_machines:
-            if self.start_all(row, fresh, byte, grow, &n_going, &n_ends) == ASK:
+            if self.start_all(row, gap, byte, grow, &n_going, &n_ends) == ASK:
                 return ASK
             return self.settle(n_going, n_ends, out)
-        lexer = self.starting(row) if not fresh else self.fresh_state(row)
+        lexer = self.starting(row, gap)
         to = NOTHING if lexer == NOTHING else self.lexer.next(lexer, byte)
         return DEAD if to == NOTHING else self.enter(row, to, out)
-
-    cdef int32_t fresh_state(self, int32_t row) except -1 nogil:
-        """Joint state of the lexemes that may come first."""
-        if self.fresh == 0:
-            atomic_store(&self.fresh, self.start_state(self.rows.shape(self.rows.row(row).shape), False))
-        return self.fresh
 
     cdef int enter(self, int32_t row, int32_t lexer, State* out) except -1 nogil:
         """The state of one member that has just read a byte: at once behind the lexeme where nothing goes on."""
@@ -321,24 +349,66 @@ cdef class GrammarMachine(Machine):
             put(out, WITHIN, row, lexer)
         else:
             put(out, BETWEEN, self.behind(row, lexer), 0)
+            out.gap = self.gap_behind(lexer)
         return ALIVE
 
-    cdef int32_t starting(self, int32_t row) except -1 nogil:
+    cdef int32_t gap_behind(self, int32_t lexer) noexcept nogil:
+        cdef const Joint* j
+        if self.tables.follows == NULL:
+            return NO_GAP
+        j = self.lexer.joint(lexer)
+        return self.tables.skipped[(<int32_t*>self.lexer.ints.at(j.ended))[0]] if j.n_ended == 1 else NO_GAP
+
+    cdef int32_t starting(self, int32_t row, int32_t gap) except -1 nogil:
         cdef Shape* shape = self.rows.shape(self.rows.row(row).shape)
+        if gap != NO_GAP:
+            return self.starting_behind(shape, self.rows.row(row).shape, gap)
         if shape.lexer == 0:
-            atomic_store(&shape.lexer, self.start_state(shape, True))
+            atomic_store(&shape.lexer, self.start_state(shape, NO_GAP))
         return shape.lexer
 
-    cdef int32_t start_state(self, const Shape* shape, bint skipping) except -1 nogil:
+    cdef int32_t starting_behind(self, const Shape* shape, int32_t handle, int32_t gap) except -1 nogil:
+        cdef Start key = Start(handle, gap, 0)
+        cdef uint64_t hash = hash_bytes(&key, sizeof(Start))
+        cdef int32_t at, known = self.known_start(handle, gap)
+        if known == 0:
+            at = self.gaps.add(1)
+            known = key.lexer = self.start_state(shape, gap)
+            (<Start*>self.gaps.at(at))[0] = key
+            self.gap_index.add(hash, at)
+        return known
+
+    cdef int32_t known_start(self, int32_t shape, int32_t gap) noexcept nogil:
+        """What starting_behind() has made; 0: nothing yet. Reads only."""
+        cdef Start key = Start(shape, gap, 0)
+        cdef Probe probe
+        cdef const Start* known
+        cdef int32_t at
+        self.gap_index.begin(hash_bytes(&key, sizeof(Start)), &probe)
+        while True:
+            at = self.gap_index.next(&probe)
+            if at < 0:
+                return 0
+            known = <const Start*>self.gaps.at(at)
+            if known.shape == shape and known.gap == gap:
+                return known.lexer
+
+    cdef int32_t start_state(self, const Shape* shape, int32_t gap) except -1 nogil:
         """Text is skipped only where something may follow it."""
         cdef const int32_t* symbols = <const int32_t*>self.rows.ints.at(shape.symbols) if shape.n_lexemes else NULL
-        cdef int32_t i
+        cdef int32_t i, before
         self.lexer.begin()
         for i in range(shape.n_lexemes):
-            if self.place[symbols[i]] < 0:
+            if not may_follow(self.tables.follows, self.tables.n_lexemes, gap, symbols[i]):
+                continue
+            if self.place[symbols[i]] == REGEX:
                 self.lexer.add(symbols[i], self.lexer.terms[symbols[i]])
-        if skipping and self.tables.skip >= 0 and (shape.n_places or self.tables.skip_last and shape.accept):
-            self.lexer.add(self.tables.skip, self.lexer.terms[self.tables.skip])
+            before = self.tables.before[symbols[i]]
+            if gap != NO_SKIP_YET and before != NO_SKIP:
+                self.lexer.add(before, self.lexer.terms[before])
+        if gap != NO_SKIP_YET and self.tables.skip_last and shape.accept and self.skipping:
+            before = self.tables.before[0]                            # all have the same
+            self.lexer.add(before, self.lexer.terms[before])
         return self.lexer.made()
 
     cdef int32_t behind(self, int32_t row, int32_t lexer) except -1 nogil:
@@ -353,7 +423,7 @@ cdef class GrammarMachine(Machine):
 
     cdef int32_t past(self, int32_t row, int32_t lexeme) except -1 nogil:
         """The row behind one lexeme that may come in `row`."""
-        return row if lexeme == self.tables.skip else self.rows.goto(row, lexeme)
+        return row if self.tables.skipped[lexeme] else self.rows.goto(row, lexeme)
 
     # -- several members -------------------------------------------------------------------------------------------------
     # While a byte is read, members are collected in `going` and rows behind lexemes that end in `ends`. Where lexing is exact,
@@ -375,7 +445,7 @@ cdef class GrammarMachine(Machine):
                 to = self.lexer.next(members[i].lexer, byte)
                 if to != NOTHING:
                     self.add_read(members[i].row, to, &n_going, &n_ends)
-            elif self.start_all(members[i].row, False, byte, grow, &n_going, &n_ends) == ASK:
+            elif self.start_all(members[i].row, NO_GAP, byte, grow, &n_going, &n_ends) == ASK:
                 return ASK
         return self.settle(n_going, n_ends, out)
 
@@ -398,7 +468,7 @@ cdef class GrammarMachine(Machine):
         if n_going or n_ends:
             return self.settle(n_going, n_ends, out)
         row = self.row_behind(members, n)
-        return self.begin_lexeme(row, False, byte, grow, out) if row else DEAD
+        return self.begin_lexeme(row, NO_GAP, byte, grow, out) if row else DEAD
 
     cdef int32_t row_behind(self, const Member* members, int32_t n) except -1 nogil:
         """The row behind all members of a configuration that have ended; 0: none has."""
@@ -414,11 +484,11 @@ cdef class GrammarMachine(Machine):
                 push(&self.ends, &n_ends, row)
         return self.rows.union_of(<int32_t*>self.ends.data, n_ends) if n_ends else 0
 
-    cdef int start_all(self, int32_t row, bint fresh, uint8_t byte, bint grow, int32_t* n_going, int32_t* n_ends) except -1 nogil:
+    cdef int start_all(self, int32_t row, int32_t gap, uint8_t byte, bint grow, int32_t* n_going, int32_t* n_ends) except -1 nogil:
         """The first byte of every lexeme that may start in a row. ALIVE, or ASK."""
         cdef Shape* shape = self.rows.shape(self.rows.row(row).shape)
         cdef const int32_t* symbols
-        cdef int32_t lexer = self.fresh_state(row) if fresh else self.starting(row), to, i, k
+        cdef int32_t lexer = self.starting(row, gap), to, i, k
         cdef int result
         cdef State next
         if lexer != NOTHING:
@@ -429,7 +499,7 @@ cdef class GrammarMachine(Machine):
             symbols = <const int32_t*>self.rows.ints.at(shape.symbols)
             for i in range(shape.n_lexemes):
                 k = self.place[symbols[i]]
-                if k >= 0:
+                if k >= 0 and may_follow(self.tables.follows, self.tables.n_lexemes, gap, symbols[i]):
                     result = self.chain.step(k, &self.starts[k], byte, grow, &next)
                     if result == ASK:
                         return ASK
@@ -442,6 +512,7 @@ cdef class GrammarMachine(Machine):
         """Lexemes that began in `row` have read a byte."""
         if lexer & ENDED and not (self.single and lexer & OPEN):
             push(&self.ends, n_ends, self.behind(row, lexer))
+            self.gap = self.gap_behind(lexer)
         if lexer & OPEN:
             push_member(&self.going, n_going, row, lexer, 0)
         return 0
@@ -452,6 +523,7 @@ cdef class GrammarMachine(Machine):
         cdef bint on = row == 0 or self.goes_on(at)
         if row and not (self.single and on):
             push(&self.ends, n_ends, row)
+            self.gap = NO_GAP
         if on:
             push_member(&self.going, n_going, 0, 0, self.keep_nested(at))
         return 0
@@ -463,6 +535,7 @@ cdef class GrammarMachine(Machine):
         if n_going == 0:
             if row:
                 put(out, BETWEEN, row, 0)
+                out.gap = self.gap if n_ends == 1 else NO_GAP
             return ALIVE if row else DEAD
         if n_going == 1:
             if m.nested:
@@ -650,7 +723,7 @@ cdef class GrammarMachine(Machine):
             return self.branch(both, 2, byte, grow, out)
         result = self.step_inner(at, byte, grow, &next)
         if result == DEAD and row:
-            return self.begin_lexeme(row, False, byte, grow, out)
+            return self.begin_lexeme(row, NO_GAP, byte, grow, out)
         if result == ALIVE:
             row = self.behind_nested(&next)
             if row and not self.goes_on(&next):
@@ -674,6 +747,10 @@ cdef class GrammarMachine(Machine):
         for i in range(256):
             if self.chain.step(k, &inner, (i + 0x30) & 0xFF, False, &next) != DEAD:     # digits first: numbers go on
                 return 1
+        if self.chain.names_tokens(k):
+            with gil:
+                if self.chain.tokens_allowed(k, &inner):
+                    return 1
         self.closed[k] = inner
         return 0
 
@@ -694,6 +771,179 @@ cdef class GrammarMachine(Machine):
         self.nested_index.add(hash, number)
         return number
 
+    # -- tokens as lexemes, states apart -----------------------------------------------------------------------------------
+    cdef int step_token(self, const State* at, int32_t id, State* out) except -1 nogil:
+        cdef const Configuration* c
+        cdef int32_t i, n_going = 0, n_ends = 0
+        cdef Member one
+        cdef State next
+        if at.mode == APART:
+            c = <const Configuration*>self.configurations.at(at.row)
+            for i in range(c.members, c.members + c.n_members):
+                if self.step_token(<State*>self.nested.at((<const Member*>self.members.at(i)).nested), id, &next) == ALIVE:
+                    self.add_apart(&next, &n_going, &n_ends)
+            return self.settle_apart(n_going, n_ends, out)
+        if at.mode == SEVERAL:
+            c = <const Configuration*>self.configurations.at(at.row)
+            for i in range(c.members, c.members + c.n_members):
+                self.token_member(<const Member*>self.members.at(i), NO_GAP, id, &n_going, &n_ends)
+        elif at.mode >= NESTED:
+            self.token_nested(at, id, &n_going, &n_ends)
+        else:
+            one = Member(at.row, at.leaf.v, 0)
+            self.token_member(&one, at.gap, id, &n_going, &n_ends)
+        return self.settle(n_going, n_ends, out)
+
+    cdef int token_member(self, const Member* m, int32_t gap, int32_t id, int32_t* n_going, int32_t* n_ends) except -1 nogil:
+        """One member reads a token as a unit, which begins where what was read before has ended."""
+        if m.nested:
+            self.token_nested(<State*>self.nested.at(m.nested), id, n_going, n_ends)
+        elif m.lexer == 0:
+            self.token_rows(m.row, gap, id, n_going, n_ends)
+        elif m.lexer & ENDED:
+            self.token_rows(self.behind(m.row, m.lexer), self.gap_behind(m.lexer), id, n_going, n_ends)
+        return 0
+
+    cdef int token_nested(self, const State* at, int32_t id, int32_t* n_going, int32_t* n_ends) except -1 nogil:
+        cdef State inner
+        cdef Frame* frame = self.unfold(at, &inner)
+        cdef int32_t row
+        if self.chain.step_token(self.place[frame.lexeme], &inner, id, &inner) == ALIVE:
+            self.fold(&inner, frame.row, frame.lexeme, &inner)
+            self.add_nested(&inner, n_going, n_ends)
+        row = self.behind_nested(at)
+        if row:
+            self.token_rows(row, NO_GAP, id, n_going, n_ends)
+        return 0
+
+    cdef int token_rows(self, int32_t row, int32_t gap, int32_t id, int32_t* n_going, int32_t* n_ends) except -1 nogil:
+        """A token where a lexeme may start."""
+        cdef Shape* shape = self.rows.shape(self.rows.row(row).shape)
+        cdef const int32_t* symbols = <const int32_t*>self.rows.ints.at(shape.symbols) if shape.n_lexemes else NULL
+        cdef int32_t i, k
+        cdef State next
+        for i in range(shape.n_lexemes):
+            k = self.place[symbols[i]]
+            if not may_follow(self.tables.follows, self.tables.n_lexemes, gap, symbols[i]):
+                continue
+            if k == TOKENS:
+                if self.tables.has_token(symbols[i], id):
+                    push(&self.ends, n_ends, self.rows.goto(row, symbols[i]))
+                    self.gap = NO_GAP
+            elif k >= 0 and self.chain.step_token(k, &self.starts[k], id, &next) == ALIVE:
+                self.fold(&next, row, symbols[i], &next)
+                self.add_nested(&next, n_going, n_ends)
+        return 0
+
+    cdef list tokens_allowed(self, const State* at):
+        cdef const Configuration* c
+        cdef Member one
+        cdef int32_t i
+        out = []
+        if not self.names_tokens:
+            return out
+        if at.mode == SEVERAL or at.mode == APART:
+            c = <const Configuration*>self.configurations.at(at.row)
+            for i in range(c.members, c.members + c.n_members):
+                out += self._tokens_of(<const Member*>self.members.at(i), NO_GAP)
+            return out
+        if at.mode >= NESTED:
+            return self._tokens_in(at)
+        one = Member(at.row, at.leaf.v, 0)
+        return self._tokens_of(&one, at.gap)
+
+    cdef list _tokens_of(self, const Member* m, int32_t gap):
+        cdef Shape* shape
+        cdef const int32_t* symbols
+        cdef int32_t row = m.row, i, j, k
+        if m.nested:
+            return self.tokens_allowed(<State*>self.nested.at(m.nested))
+        if m.lexer:
+            row = self.behind(row, m.lexer) if m.lexer & ENDED else 0
+            gap = self.gap_behind(m.lexer)
+        out = []
+        if row == 0:
+            return out
+        shape = self.rows.shape(self.rows.row(row).shape)
+        symbols = <const int32_t*>self.rows.ints.at(shape.symbols) if shape.n_lexemes else NULL
+        for i in range(shape.n_lexemes):
+            k = self.place[symbols[i]]
+            if not may_follow(self.tables.follows, self.tables.n_lexemes, gap, symbols[i]):
+                continue
+            if k == TOKENS:
+                for j in range(self.tables.ids.first[symbols[i]], self.tables.ids.first[symbols[i] + 1], 2):
+                    out.append((self.tables.ids.data[j], self.tables.ids.data[j + 1]))
+            elif k >= 0:
+                out += self.chain.tokens_allowed(k, &self.starts[k])
+        return out
+
+    cdef list _tokens_in(self, const State* at):
+        cdef State inner
+        cdef Frame* frame = self.unfold(at, &inner)
+        cdef Member behind = Member(self.behind_nested(at), 0, 0)
+        return self.chain.tokens_allowed(self.place[frame.lexeme], &inner) + self._tokens_of(&behind, NO_GAP)
+
+    cdef int either(self, const State* a, const State* b, State* out) except -1 nogil:
+        cdef int32_t n = 0, n_rows = 0
+        self.add_apart(a, &n, &n_rows)
+        self.add_apart(b, &n, &n_rows)
+        self.settle_apart(n, n_rows, out)
+        return 0
+
+    cdef int add_apart(self, const State* at, int32_t* n, int32_t* n_rows) except -1 nogil:
+        cdef const Configuration* c
+        cdef int32_t i
+        if at.mode == APART:
+            c = <const Configuration*>self.configurations.at(at.row)
+            for i in range(c.members, c.members + c.n_members):
+                self.add_apart(<State*>self.nested.at((<const Member*>self.members.at(i)).nested), n, n_rows)
+        elif at.mode == BETWEEN and at.gap == NO_GAP:
+            push(&self.between, n_rows, at.row)
+        else:
+            push(&self.aside, n, self.keep_nested(at))
+        return 0
+
+    cdef int settle_apart(self, int32_t n, int32_t n_rows, State* out) except -1 nogil:
+        """The state of the states set aside, and of the rows between lexemes, which are one."""
+        cdef int32_t i, k = 0
+        cdef int32_t* aside
+        cdef State rows
+        if n_rows:
+            put(&rows, BETWEEN, self.rows.union_of(<int32_t*>self.between.data, n_rows), 0)
+            push(&self.aside, &n, self.keep_nested(&rows))
+        if n == 0:
+            return DEAD
+        aside = <int32_t*>self.aside.data
+        qsort(aside, n, sizeof(int32_t), by_number)
+        for i in range(n):
+            if k == 0 or aside[i] != aside[k - 1]:
+                aside[k] = aside[i]
+                k += 1
+        if k == 1:
+            out[0] = (<State*>self.nested.at(aside[0]))[0]
+            return ALIVE
+        if k > MAX_MEMBERS:
+            with gil:
+                raise LimitError(f"the tokens can be read in more than {MAX_MEMBERS:,} ways at once, by their bytes and as units")
+        n = 0
+        for i in range(k):
+            push_member(&self.going, &n, 0, 0, aside[i])
+        put(out, APART, self.configuration(n), 0)
+        return ALIVE
+
+    cdef int step_apart(self, int32_t configuration, uint8_t byte, bint grow, State* out) except -1 nogil:
+        cdef const Configuration* c = <const Configuration*>self.configurations.at(configuration)
+        cdef int32_t i, n = 0, n_rows = 0
+        cdef int result
+        cdef State next
+        for i in range(c.members, c.members + c.n_members):
+            result = self.step(<State*>self.nested.at((<const Member*>self.members.at(i)).nested), byte, grow, &next)
+            if result == ASK:
+                return ASK
+            if result == ALIVE:
+                self.add_apart(&next, &n, &n_rows)
+        return self.settle_apart(n, n_rows, out)
+
     # -- asked by masks ----------------------------------------------------------------------------------------------------
     cdef int accepting(self, const State* at) except -1 nogil:
         cdef const Configuration* c
@@ -705,6 +955,12 @@ cdef class GrammarMachine(Machine):
         elif at.mode == SEVERAL:
             c = <const Configuration*>self.configurations.at(at.row)
             row = self.row_behind(<const Member*>self.members.at(c.members), c.n_members)
+        elif at.mode == APART:
+            c = <const Configuration*>self.configurations.at(at.row)
+            for row in range(c.members, c.members + c.n_members):
+                if self.accepting(<State*>self.nested.at((<const Member*>self.members.at(row)).nested)):
+                    return 1
+            return 0
         else:
             row = at.row
         return row and self.rows.row(row).accept
@@ -759,8 +1015,10 @@ cdef class GrammarMachine(Machine):
             frame = self.unfold(at, &inner)
             self.chain.mask_key(self.place[frame.lexeme], &inner, &inner)
             self.fold(&inner, self.rows.view_of(frame.row), frame.lexeme, out)
-        elif at.mode != SEVERAL:
+        elif at.mode < SEVERAL or at.mode == FRESH:
             out.row = self.rows.view_of(at.row)
+        elif at.mode == APART:
+            pass                                                      # rare, so each is a key of its own
         elif self.tables.n_counts:
             c = <const Configuration*>self.configurations.at(at.row)
             m = <const Member*>self.members.at(c.members)
@@ -771,7 +1029,7 @@ cdef class GrammarMachine(Machine):
 
     cdef int ready_key(self, const State* at, State* out) noexcept nogil:
         cdef const Row* row
-        if at.mode >= NESTED or at.mode == SEVERAL:
+        if at.mode >= NESTED or at.mode == SEVERAL or at.mode == APART:
             return 0
         row = self.rows.row(at.row)
         if not row.plain and row.view == NO_ROW:
@@ -787,6 +1045,8 @@ cdef class GrammarMachine(Machine):
         cdef Frame* frame
         if at.mode < NESTED:
             return Machine.split(self, at, out)
+        if not self.single and at.mode & (NESTED - 1) == WITHIN:
+            return 0                                                  # a lexeme of a grammar inside: there it may be over before it is left
         frame = self.unfold(at, &inner)
         if not self.chain.split(self.place[frame.lexeme], &inner, out):
             return 0
@@ -844,6 +1104,11 @@ cdef class GrammarMachine(Machine):
         cdef const Configuration* c
         read_state(state, &at)
         ways = []
+        if at.mode == APART:
+            c = <const Configuration*>self.configurations.at(at.row)
+            ends = [self.completion(written(<State*>self.nested.at((<Member*>self.members.at(i)).nested)))
+                    for i in range(c.members, c.members + c.n_members)]
+            return min(ends, key=len)
         if at.mode == SEVERAL:
             c = <const Configuration*>self.configurations.at(at.row)
             for i in range(c.n_members):
@@ -852,8 +1117,10 @@ cdef class GrammarMachine(Machine):
         elif at.mode >= NESTED:
             ways = self._nested_ways(&at)
         else:
-            ways = self._ways(at.row, at.leaf.v)
-        ways.sort()
+            ways = self._ways(at.row, at.leaf.v) if at.gap <= 0 else self._ways_behind(at.row, at.gap)
+        ways.sort(key=lambda way: (way[0], b"" if isinstance(way[1], ByToken) else way[1], way[2]))
+        if isinstance(ways[0][1], ByToken):
+            raise StateError("no bytes end the text from here: it needs a token that the grammar names")
         out = ways[0][1] + self.rows.ending(ways[0][2])
         if self.separable or not self.single or self._ends(&at, out):
             return out
@@ -869,6 +1136,19 @@ cdef class GrammarMachine(Machine):
             behind = self.past(row, lexeme)
             text = bytes(self.tables.regexes.shortest(leaf))
             out.append((self.rows.row(behind).cost + len(text), text, behind))
+        return out
+
+    def _ways_behind(self, int32_t row, int32_t gap):
+        """The same where something was skipped that not every lexeme may follow."""
+        cdef Shape* shape = self.rows.shape(self.rows.row(row).shape)
+        cdef const int32_t* symbols = <const int32_t*>self.rows.ints.at(shape.symbols) if shape.n_lexemes else NULL
+        cdef int32_t i, behind
+        out = [(0, b"", row)] if shape.accept else []
+        for i in range(shape.n_lexemes):
+            text = self.tables.shortest[symbols[i]]
+            if text is not None and may_follow(self.tables.follows, self.tables.n_lexemes, gap, symbols[i]):
+                behind = self.past(row, symbols[i])
+                out.append((self.rows.row(behind).cost + len(text), text, behind))
         return out
 
     cdef list _nested_ways(self, const State* at):
@@ -890,10 +1170,12 @@ cdef class GrammarMachine(Machine):
 
     cdef bytes _parted(self, const State* at, ways):
         """An ending with the parting text between lexemes; empty where there is none."""
-        shortest = self.tables.shortest
         if self.parting:
             for _, text, behind in ways:
-                text = self.parting.join([text, *(shortest[x] for x in self.rows.ending_lexemes(behind))])
+                if isinstance(text, ByToken):
+                    break
+                rest = self.rows.ending_lexemes(behind)
+                text += (self.parting + self.tables.join(rest, self.parting)) if rest else b""
                 if self._ends(at, text):
                     return text
         return b""
@@ -937,6 +1219,18 @@ cdef class GrammarMachine(Machine):
             if self.step(&at, byte, True, &at) != ALIVE:
                 return None
         return written(&at)
+
+    def after_token(self, bytes state not None, int32_t id):
+        """The state after a token that is read as the unit that the grammar names; None where it names none here."""
+        cdef State at
+        read_state(state, &at)
+        return written(&at) if self.step_token(&at, id, &at) == ALIVE else None
+
+    def tokens(self, bytes state not None):
+        """The tokens that may be read so: list of ranges (first, last) of ids."""
+        cdef State at
+        read_state(state, &at)
+        return self.tokens_allowed(&at)
 
     def may_end(self, bytes state not None):
         """May the text end in a state?"""

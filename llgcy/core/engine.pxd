@@ -35,5 +35,11 @@ cdef class Engine:
     cdef int accepting(self, const State* at) except -1 nogil
     # The one byte that may follow, NO_BYTE or SEVERAL_BYTES. Under the lock.
     cdef int only_byte(self, const State* at) except -3 nogil
+    # Nothing may follow, no token that the grammar names either. Takes the lock.
+    cdef bint only_end(self, const State* at) except -1 nogil
+    # The state after a token as the unit that the grammar names; 0 where it names none here, and `out` is not written. Takes the lock.
+    cdef bint unit(self, const State* at, int32_t token, State* out) except -1 nogil
+    # The state that stands for both. Takes the lock.
+    cdef int either(self, const State* a, const State* b, State* out) except -1 nogil
     # A short text that ends the output validly. Takes the lock.
     cdef bytes completion(self, const State* at)

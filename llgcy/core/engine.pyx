@@ -93,6 +93,38 @@ cdef class Engine:
                 found = byte
         return found
 
+    cdef bint only_end(self, const State* at) except -1 nogil:
+        self.lock.acquire()
+        try:
+            if not self.machine.accepting(at) or self.only_byte(at) != NO_BYTE:
+                return False
+            if not self.machine.names_tokens:
+                return True
+            with gil:
+                return not self.machine.tokens_allowed(at)
+        finally:
+            self.lock.release()
+
+    cdef bint unit(self, const State* at, int32_t token, State* out) except -1 nogil:
+        cdef State to
+        if not self.machine.names_tokens or at.mode < 0:              # below 0: not the machine's
+            return False
+        self.lock.acquire()
+        try:
+            if self.machine.step_token(at, token, &to) != ALIVE:
+                return False
+            out[0] = to
+            return True
+        finally:
+            self.lock.release()
+
+    cdef int either(self, const State* a, const State* b, State* out) except -1 nogil:
+        self.lock.acquire()
+        try:
+            return self.machine.either(a, b, out)
+        finally:
+            self.lock.release()
+
     cdef bytes completion(self, const State* at):
         self.lock.acquire()
         try:

@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 
 from llgcy.core.regex cimport Edge, Regexes
 from llgcy.core.store cimport Arena, Budget, Index, Probe
+from llgcy.core.tables cimport GrammarTables
 
 cdef enum:
     NOTHING = 1             # instead of a handle: no lexeme goes on so
@@ -32,6 +33,7 @@ cdef class Lexer:
     cdef readonly Regexes regexes
     cdef readonly int32_t n_lexemes
     cdef int32_t* terms             # [n_lexemes] term id of the lexeme, 0: it is no regex; owned
+    cdef GrammarTables tables       # its ranks count; None: there are none
     cdef readonly int32_t states    # joint states made
     cdef Arena joints               # Joint, by number
     cdef Arena nexts                # 256 int32 a record, by number: handles, or NOTHING
@@ -55,11 +57,14 @@ cdef class Lexer:
 
     # Fills the row of next states.
     cdef int fill(self, int32_t handle) except -1 nogil
-    # A state in the making: begin(), add() any number of parts, made(): its handle, or NOTHING.
+    # A state in the making: begin(), add() any number of parts, made(): its handle, or NOTHING. Where the tables have ranks, only
+    # the highest of the parts that end is kept as ended, and where that one cuts, nothing else is left.
     cdef void begin(self) noexcept nogil
     cdef int add(self, int32_t lexeme, int32_t leaf) except -1 nogil
     cdef int add_all(self, int32_t handle) except -1 nogil
     cdef int32_t made(self) except -1 nogil
+    cdef bint ends(self, int32_t i, int32_t rank) except -1 nogil
+    cdef int32_t ranked(self, int32_t n, int32_t* rank) except -1 nogil
     # The state of those parts that go on; handle & OPEN.
     cdef int32_t open_part(self, int32_t handle) except -1 nogil
     cdef int32_t checked(self, int32_t handle) except -1

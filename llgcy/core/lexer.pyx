@@ -4,11 +4,14 @@ from libc.stdlib cimport calloc, free, qsort, realloc
 from libc.string cimport memcmp, memcpy
 
 from llgcy.core.lock cimport atomic_store
+from llgcy.core.regex cimport EMPTY
 from llgcy.core.store cimport hash_bytes
+from llgcy.core.tables cimport CUTS
 from llgcy.errors import LimitError
 
 cdef enum:
     MAX_PARTS = 1 << 20         # of one joint state
+    NO_RANK = -CUTS - 1         # instead of a rank: all the same
 
 
 cdef int by_part(const void* x, const void* y) noexcept nogil:
@@ -29,15 +32,19 @@ cdef class Lexer:
         Over bytes. None where no lexeme is a regex.
     budget : Budget
         Pays for the joint states.
+    tables : GrammarTables, optional
+        Where the lexemes come from and have ranks.
     """
 
-    def __cinit__(self, lexemes, Regexes regexes, Budget budget not None):
-        self.regexes, self.n_lexemes = regexes, len(lexemes)
+    def __cinit__(self, lexemes, Regexes regexes, Budget budget not None, GrammarTables tables=None):
+        self.regexes, self.n_lexemes, self.tables = regexes, len(lexemes), tables
         self.terms = <int32_t*>calloc(self.n_lexemes + 1, sizeof(int32_t))
         if self.terms == NULL:
             raise MemoryError()
         for i, lexeme in enumerate(lexemes):
             if isinstance(lexeme, int):
+                if tables is not None and tables.ranks != NULL and tables.ranks[i] == CUTS and regexes.accepts(lexeme):
+                    lexeme = regexes.both([lexeme, regexes.cat([regexes.any, regexes.all])])      # nothing ends before it has begun
                 self.terms[i] = lexeme
         self.joints, self.nexts = Arena(budget, sizeof(Joint)), Arena(budget, 256 * sizeof(int32_t))
         self.parts, self.ints = Arena(budget, sizeof(Part)), Arena(budget, sizeof(int32_t))
@@ -78,7 +85,7 @@ cdef class Lexer:
         return 0
 
     cdef int32_t made(self) except -1 nogil:
-        cdef int32_t i, n = 0, at, ended = 0
+        cdef int32_t i, n = 0, at, ended = 0, rank = NO_RANK
         cdef bint open = False
         cdef uint64_t hash
         cdef Probe probe
@@ -91,6 +98,8 @@ cdef class Lexer:
             if n == 0 or by_part(&self.scratch[i], &self.scratch[n - 1]):
                 self.scratch[n] = self.scratch[i]
                 n += 1
+        if self.tables is not None and self.tables.ranks != NULL:
+            n = self.ranked(n, &rank)
         hash = hash_bytes(self.scratch, n * sizeof(Part))
         self.index.begin(hash, &probe)
         while True:
@@ -101,7 +110,7 @@ cdef class Lexer:
             if j.n_parts == n and memcmp(self.parts.at(j.parts), self.scratch, n * sizeof(Part)) == 0:
                 return j.handle
         for i in range(n):
-            ended += self.regexes.accepts(self.scratch[i].leaf)
+            ended += self.ends(i, rank)
             open = open or self.regexes.edges_at(self.scratch[i].leaf, &edges) > 0
         at = self.joints.add(1)
         while self.nexts.length <= at:                                # once, unless the budget failed in between before
@@ -112,7 +121,7 @@ cdef class Lexer:
         if ended:
             j.ended = self.ints.add(ended)
             for i in range(n):
-                if self.regexes.accepts(self.scratch[i].leaf):
+                if self.ends(i, rank):
                     if j.n_ended == 0 or (<int32_t*>self.ints.at(j.ended))[j.n_ended - 1] != self.scratch[i].lexeme:
                         (<int32_t*>self.ints.at(j.ended))[j.n_ended] = self.scratch[i].lexeme
                         j.n_ended += 1
@@ -120,6 +129,26 @@ cdef class Lexer:
         self.index.add(hash, at)
         self.states += 1
         return j.handle
+
+    cdef inline bint ends(self, int32_t i, int32_t rank) except -1 nogil:
+        """Does part i of the scratch end, as far as ranks below `rank` do not count?"""
+        return self.regexes.accepts(self.scratch[i].leaf) and (rank == NO_RANK or self.tables.ranks[self.scratch[i].lexeme] == rank)
+
+    cdef int32_t ranked(self, int32_t n, int32_t* rank) except -1 nogil:
+        """The highest rank of the parts that end, NO_RANK where none does; how many parts are left."""
+        cdef int32_t i, k = 0, one
+        for i in range(n):
+            if self.regexes.accepts(self.scratch[i].leaf):
+                one = self.tables.ranks[self.scratch[i].lexeme]
+                if rank[0] == NO_RANK or one > rank[0]:
+                    rank[0] = one
+        if rank[0] != CUTS:
+            return n
+        for i in range(n):
+            if self.ends(i, CUTS) and (k == 0 or self.scratch[k - 1].lexeme != self.scratch[i].lexeme):
+                self.scratch[k] = Part(self.scratch[i].lexeme, EMPTY)
+                k += 1
+        return k
 
     cdef int fill(self, int32_t handle) except -1 nogil:
         cdef Joint* j = self.joint(handle)

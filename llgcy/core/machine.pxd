@@ -40,6 +40,14 @@ cdef class Machine:
     cdef int telling(self, const State* at, uint64_t* out) except -1 nogil
     # The ASCII bytes after which a leaf is what it was (bit b & 63 of word b >> 6); by default none is known.
     cdef int leaf_loops(self, const Leaf* at, uint64_t* out) except -1 nogil
+    # Does the grammar name tokens by their ids? Otherwise nobody need ask for them.
+    cdef readonly bint names_tokens
+    # The state after a token as the unit that the grammar names, not as the bytes that it may spell: DEAD or ALIVE.
+    cdef int step_token(self, const State* at, int32_t id, State* out) except -1 nogil
+    # The tokens that may come so: list of ranges (first, last) of ids.
+    cdef list tokens_allowed(self, const State* at)
+    # The state that stands for both: what goes on from either.
+    cdef int either(self, const State* a, const State* b, State* out) except -1 nogil
     # What the future of a leaf depends on, as a hashable object that is the same in every grammar; None: not known.
     cdef object leaf_content(self, const Leaf* at)
     # The leaf of an endless free string; counted: whose k counts characters. 0 where the machine knows no strings.

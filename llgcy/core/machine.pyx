@@ -47,6 +47,16 @@ cdef class Machine:
         out[0] = out[1] = 0
         return 0
 
+    cdef int step_token(self, const State* at, int32_t id, State* out) except -1 nogil:
+        return DEAD
+
+    cdef list tokens_allowed(self, const State* at):
+        return []
+
+    cdef int either(self, const State* a, const State* b, State* out) except -1 nogil:
+        out[0] = a[0]                                                 # nobody asks a machine that names no tokens
+        return 0
+
     cdef object leaf_content(self, const Leaf* at):
         return None
 

@@ -291,6 +291,11 @@ cdef class Masks:
                 work.walk(self.vocabulary.trie, 0, self.vocabulary.trie.size, key, &work.sets)
             work.hold()
             accepting = self.machine.accepting(key)
+            if self.machine.names_tokens:
+                with gil:
+                    for first, last in self.machine.tokens_allowed(key):
+                        for token in range(first, last + 1):
+                            put(&work.sets, token)
         finally:
             work.let_go()
         if accepting:

@@ -12,6 +12,11 @@ from llgcy.core.trie cimport Vocabulary
 cdef enum:
     HEALING = -1            # State.mode: inside the text that the output has to repeat (Matcher.heal); gap bytes of it are read
 
+cdef enum Ending:           # what becomes of an EOS
+    NO_END = 0              # it is refused
+    OVER = 1                # the text is over
+    GOES_ON = 2             # the grammar names the token here, and the text need not end behind it
+
 @cython.final
 cdef class CompiledGrammar:
     cdef readonly object grammar            # the Grammar that it was compiled from
@@ -63,6 +68,7 @@ cdef class Matcher:
     cdef bint _is_eos(self, int32_t token) noexcept nogil
     cdef int _run(self, Engine engine, const uint8_t* text, Py_ssize_t length, State* state) except -1 nogil
     cdef int _token(self, Engine engine, int32_t token, State* state) except -1 nogil
+    cdef int _end(self, Engine engine, int32_t token, State* state) except -1 nogil
     cdef int _may_end(self, Engine engine, const State* state) except -1 nogil
     cdef int _checked(self, object token) except -1
     cdef int _accept(self, Engine engine, int32_t token) except -1

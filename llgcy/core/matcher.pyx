@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memset
 
-from llgcy.core.engine cimport NO_BYTE, Engine
+from llgcy.core.engine cimport Engine
 from llgcy.core.history cimport CHUNK, END, RECENT, Chunk, chunk_after, new_states
 from llgcy.core.lock cimport atomic_store, atomic_swap, generation
 from llgcy.core.masks cimport Work
@@ -314,10 +314,26 @@ cdef class Matcher:
         return engine.run(text, length, state)
 
     cdef int _token(self, Engine engine, int32_t token, State* state) except -1 nogil:
-        """Steps a token that is no EOS; 0 where it is refused."""
+        """Steps a token that does not end the text; 0 where it is refused."""
         cdef int32_t length
         cdef const uint8_t* text = self.compiled.vocabulary.bytes_of(token, &length)
-        return self._run(engine, text, length, state) if length else 0
+        cdef State unit
+        if not engine.machine.names_tokens:
+            return self._run(engine, text, length, state) if length else 0
+        cdef bint named = engine.unit(state, token, &unit)
+        if length and not self._is_eos(token) and self._run(engine, text, length, state):
+            if named:
+                engine.either(state, &unit, state)
+            return 1
+        if named:
+            state[0] = unit
+        return named
+
+    cdef int _end(self, Engine engine, int32_t token, State* state) except -1 nogil:
+        """Steps an EOS: NO_END, OVER or GOES_ON."""
+        if engine.unit(state, token, state):
+            return OVER if engine.only_end(state) else GOES_ON
+        return OVER if self._may_end(engine, state) else NO_END
 
     cdef int _may_end(self, Engine engine, const State* state) except -1 nogil:
         return 0 if state.mode == HEALING else engine.accepting(state)
@@ -361,12 +377,14 @@ cdef class Matcher:
 
     cdef int _accept(self, Engine engine, int32_t token) except -1:
         cdef State state = self.state
+        cdef int how
         if self._is_eos(token):
-            if not self._terminated():
-                if not self._may_end(engine, &state):
-                    return 0
-                self._push(engine, token | END, None, &state)
-            return 1
+            if self._terminated():
+                return 1
+            how = self._end(engine, token, &state)
+            if how:
+                self._push(engine, token | END if how == OVER else token, None, &state)
+            return how != NO_END
         if self._terminated() or not self._token(engine, token, &state):
             return 0
         self._push(engine, token, None, &state)
@@ -427,12 +445,13 @@ cdef class Matcher:
         cdef State state = self.state
         cdef bint terminated = self._terminated()
         cdef int32_t id_
-        cdef int count = 0
+        cdef int count = 0, how
         for id_ in ids:
             if self._is_eos(id_):
-                if not terminated and not self._may_end(engine, &state):
+                how = OVER if terminated else self._end(engine, id_, &state)
+                if how == NO_END:
                     break
-                terminated = True
+                terminated = how == OVER
             elif terminated or not self._token(engine, id_, &state):
                 break
             count += 1
@@ -524,18 +543,7 @@ cdef class Matcher:
         return self._retried(self._complete)
 
     def _complete(self, Engine engine):
-        cdef int byte
-        if self._terminated():
-            return True
-        if not self._may_end(engine, &self.state):
-            return False
-        engine.lock.acquire()
-        try:
-            with nogil:
-                byte = engine.only_byte(&self.state)
-        finally:
-            engine.lock.release()
-        return byte == NO_BYTE
+        return self._terminated() or self.state.mode != HEALING and bool(engine.only_end(&self.state))
 
     def is_terminated(self):
         """Was EOS accepted?"""
@@ -566,7 +574,7 @@ cdef class Matcher:
             while len(out) < MOST_FORCED:
                 with nogil:
                     byte = -1 if engine.machine.accepting(end) else engine.only_byte(end)
-                if byte < 0:
+                if byte < 0 or engine.machine.tokens_allowed(end):
                     break
                 out.append(byte)
                 with nogil:
@@ -760,6 +768,7 @@ cdef class Matcher:
     cdef int _fill_at(self, Engine engine, const State* at, const Mask* mask, Work work, uint32_t* out) except -1 nogil:
         cdef int some
         cdef int32_t i, token
+        cdef State unit
         if mask != NULL:
             some = engine.masks.write(mask, engine.machine.white_room(at), out)
         else:
@@ -767,7 +776,8 @@ cdef class Matcher:
         if self.own_eos:
             for i in range(self.compiled.n_eos):
                 token = self.compiled.eos_ids[i]
-                out[token >> 5] &= ~(<uint32_t>1 << (token & 31))
+                if not engine.unit(at, token, &unit):       # the grammar does not name it here
+                    out[token >> 5] &= ~(<uint32_t>1 << (token & 31))
             if engine.accepting(at):
                 for i in range(self.n_eos):
                     out[self.eos_ids[i] >> 5] |= <uint32_t>1 << (self.eos_ids[i] & 31)

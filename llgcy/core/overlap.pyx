@@ -15,7 +15,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from llgcy.core.machine cimport Machine
 from llgcy.core.regex cimport Edge, Regexes
 from llgcy.core.state cimport DEAD, State
-from llgcy.core.tables cimport GrammarTables
+from llgcy.core.tables cimport CUTS, GrammarTables
 
 
 cdef object bit(object i):
@@ -59,10 +59,13 @@ cdef class Overlaps:
         The fuel was enough. Otherwise there may be more conflicts than are known.
     conflicts : dict
         (lexeme, rival) to the bytes that go on in the rival where the lexeme may end, and may also begin what follows it.
-        Empty and settled: the grammar is separable. Where lexing is exact, not all of them.
+        Empty and settled, and nothing hidden: the grammar is separable. Where lexing is exact, not all of them.
+    hidden : bool
+        Some lexeme of higher rank takes away where another one ends or goes on.
     """
     cdef readonly GrammarTables tables
     cdef readonly bint settled
+    cdef readonly bint hidden
     cdef readonly dict conflicts
     cdef Regexes regexes
     cdef int64_t fuel
@@ -79,7 +82,8 @@ cdef class Overlaps:
         self.tables, self.regexes, self.fuel = tables, tables.regexes, fuel
         self.settled, self.end = True, tables.n_lexemes
         self.goes_on, self.begins, self.pairs, self.conflicts = {}, {}, {}, {}
-        self.heads = [self._goes_on(x) if isinstance(x, int) else _machine_heads(x) for x in tables.lexemes]
+        self.heads = [self._goes_on(x) if isinstance(x, int) else 0 if isinstance(x, tuple) else _machine_heads(x)
+                      for x in tables.lexemes]
         self._follow()
         self._beside()
         self._conflicts()
@@ -155,25 +159,35 @@ cdef class Overlaps:
                             groups.append(behind)
 
     def _conflicts(self):
-        skip = self.tables.skip
-        skips = bit(skip) if skip >= 0 else 0
+        skips = sum(bit(skip) for skip in self.tables.skips)
         some = sum(bit(a) for a in range(self.tables.n_lexemes) if self.beside[a])
         for a in bits(some):
             begin = self._begin(self.follow[a] | skips)
             for b in bits((self.beside[a] | skips) & self.rivals[a]):
                 self._conflict(a, b, begin)
+                self._rank(a, b)
             if self.conflicts and self.tables.lexing == "exact":
                 return                                                # greedy lexing alone asks what they are
-        if skips:
+        for skip in self.tables.skips:
             for b in bits(some & self.rivals[skip]):
                 self._conflict(skip, b, self._begin(self.beside[b] | skips))
-            self._conflict(skip, skip, self._begin(some | (0 if self._joins(skip) else skips)))
+                self._rank(skip, b)
+            for other in self.tables.skips:
+                rest = skips & ~bit(skip) if other == skip and self._joins(skip) else skips
+                self._conflict(skip, other, self._begin(some | rest))
 
     def _conflict(self, a, b, begin):
         if not self._spend(1):
             found = self._pair(a, b)[1] & begin
             if found:
                 self.conflicts[a, b] = self.conflicts.get((a, b), 0) | found
+
+    def _rank(self, a, b):
+        """Notes whether a takes something from b."""
+        cdef const int32_t* ranks = self.tables.ranks
+        if ranks != NULL and not self.hidden and (ranks[a] > ranks[b] or ranks[a] == CUTS):
+            shared, on = self._pair(a, b)
+            self.hidden = bool(ranks[a] > ranks[b] and shared or ranks[a] == CUTS and on)
 
     def _begin(self, lexemes):
         """Bytes that some lexemes may begin with."""
@@ -297,13 +311,14 @@ cdef class Overlaps:
     # -- what greedy lexing makes of it ----------------------------------------------------------------------------------
     def stuck(self):
         """Lexemes that greedy lexing can never leave: all that may follow goes on in them, wherever they may end."""
-        out = []
+        out, lexemes = [], self.tables.lexemes
+        tokens = sum(bit(a) for a, lexeme in enumerate(lexemes) if isinstance(lexeme, tuple))      # they end whatever may end
+        skips = sum(bit(skip) for skip in self.tables.skips)
         for a in range(self.tables.n_lexemes):
             behind = self.follow[a]
-            if a == self.tables.skip or not self.beside[a] or behind & bit(self.end) or not isinstance(self.tables.lexemes[a], int):
+            if self.tables.skipped[a] or not self.beside[a] or behind & (tokens | bit(self.end)) or not isinstance(lexemes[a], int):
                 continue
-            if self.tables.skip >= 0:
-                behind |= bit(self.tables.skip)
+            behind |= skips
             if self._swallows(self.tables.lexemes[a], self._begin(behind)):
                 out.append(a)
         return out
@@ -325,9 +340,10 @@ cdef class Overlaps:
     def parting(self):
         """A text to skip of one byte that ends whatever lexeme may end, and that whatever may come next ends: with it between all
         lexemes, greedy lexing reads any sequence that the grammar allows. Empty where there is none, or none is known."""
-        skip = self.tables.skip
-        if skip < 0 or not self.settled:
+        if len(self.tables.skips) != 1 or not self.settled or self.hidden or not all(
+                self.tables.skipped[a] or self.tables.before[a] == self.tables.skips[0] for a in range(self.tables.n_lexemes)):
             return b""
+        skip = self.tables.skips[0]
         taken, begin = 0, 0
         for (a, _), found in self.conflicts.items():
             taken |= 0 if a == skip else found

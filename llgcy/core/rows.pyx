@@ -1306,8 +1306,7 @@ cdef class Rows:
 
     def ending(self, int32_t row):
         """A shortest text from `row` to the end, as :meth:`ending_lexemes`."""
-        shortest = self.tables.shortest
-        return b"".join([shortest[x] for x in self.ending_lexemes(row)])
+        return self.tables.join(self.ending_lexemes(row))
 
     def stats(self):
         """Counters: dict of str to int."""

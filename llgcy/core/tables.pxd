@@ -9,6 +9,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 cdef enum:
     NO_PLACE = -1           # tail of the last symbol of a rule
+    NO_SKIP = -1            # nothing may be skipped before the lexeme
+    CUTS = 1 << 30          # rank of a lexeme that, where it ends, ends all others too
     ENDLESS = 0x7FFFFFFF    # high of a repetition without upper bound
 
 cdef extern from *:
@@ -45,19 +47,24 @@ cdef class GrammarTables:
     cdef readonly int32_t n_symbols     # all symbols, the start rule's own left side included
     cdef readonly int32_t n_places
     cdef readonly int32_t n_counts
-    cdef readonly int32_t skip          # lexeme that may stand where another one may follow, -1: none
-    cdef readonly bint skip_first       # ... before the first lexeme
-    cdef readonly bint skip_last        # ... where no lexeme may follow
+    cdef readonly tuple skips           # lexemes that are skipped: they stand where certain others may follow, and in no rule
+    cdef readonly bint skip_first       # ... before the first lexeme too
+    cdef readonly bint skip_last        # ... where no lexeme may follow: the first of them
     cdef readonly bint empty            # the empty text is in the language
     cdef readonly str lexing            # "greedy" or "exact"
     cdef readonly object regexes        # Regexes("bytes"), which holds the terms of the lexemes; None where there are none
-    cdef readonly tuple lexemes         # per lexeme: a term id, or a Machine
-    cdef readonly tuple shortest        # per lexeme: bytes of a shortest text that is not empty; None: there is none
+    cdef readonly tuple lexemes         # per lexeme: a term id, a Machine, or ranges of token ids
+    cdef readonly tuple shortest        # per lexeme: bytes of a shortest text that is not empty; ByToken; None: there is none
     cdef readonly list names            # per symbol: str, for messages
     cdef readonly list rules            # (left side, body) that are left, by left side; body as in the constructor
     cdef Place* places                  # [n_places], owned
     cdef Count* counts                  # [n_counts], owned
     cdef uint8_t* nullable              # [n_symbols]: the symbol may be empty; owned
+    cdef int32_t* before                # [n_lexemes]: lexeme that may be skipped before this one, NO_SKIP: none; owned
+    cdef int32_t* skipped               # [n_lexemes]: 1 + its index in `skips`, 0: it is none of them; owned
+    cdef uint8_t* follows               # [n_lexemes * len(skips)]: the lexeme may stand behind what is skipped; NULL: any may; owned
+    cdef int32_t* ranks                 # [n_lexemes], or NULL: all the same. Of greedy lexemes that end together the highest count; owned
+    cdef Table ids                      # lexeme -> first and last id of each of its ranges of tokens
     cdef Table starts                   # symbol -> places where its rules start
     cdef Table entries                  # place -> places where an item stands that comes to it with a link
     cdef uint8_t* ends                  # [n_places]: all from here to the end of the rule may be empty; owned
@@ -67,6 +74,11 @@ cdef class GrammarTables:
     cdef dict _lengths_on               # symbol -> bytes of a shortest text that is not empty
     cdef dict _how_on                   # symbol that may be empty -> (body, index of what is not empty in it)
     cdef list spell(self, int32_t place, int32_t copies)    # lexemes of the text that `rest` is about; of a counted place `copies` times
+    cdef bint has_token(self, int32_t lexeme, int32_t id) noexcept nogil     # Is the token one of the lexeme?
+
+# May a lexeme stand behind skip number `gap` (from 1)?
+cdef inline bint may_follow(const uint8_t* follows, int32_t n_lexemes, int32_t gap, int32_t lexeme) noexcept nogil:
+    return follows == NULL or gap <= 0 or follows[(gap - 1) * n_lexemes + lexeme]
 
 # The guard of a counted symbol of which `k` copies have been read.
 cdef inline int32_t guard_of(const Count* c, int32_t k) noexcept nogil:

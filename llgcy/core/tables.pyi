@@ -1,5 +1,10 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, final
+
+CUTTING: int
+
+class ByToken:
+    def __len__(self) -> int: ...
 
 @final
 class GrammarTables:
@@ -7,14 +12,14 @@ class GrammarTables:
     n_symbols: int
     n_places: int
     n_counts: int
-    skip: int
+    skips: tuple[int, ...]
     skip_first: bool
     skip_last: bool
     empty: bool
     lexing: Literal["greedy", "exact"]
     regexes: Any
     lexemes: tuple[Any, ...]
-    shortest: tuple[bytes | None, ...]
+    shortest: tuple[bytes | ByToken | None, ...]
     names: list[str]
     rules: list[tuple[int, tuple[Any, ...]]]
     def __init__(
@@ -25,9 +30,13 @@ class GrammarTables:
         regexes: Any = None,
         *,
         skip: int = -1,
+        skips: Sequence[int] | None = None,
+        behind: Mapping[int, Collection[int]] | None = None,
         skip_first: bool = False,
         skip_last: bool = False,
         lexing: Literal["greedy", "exact"] = "greedy",
+        ranks: Sequence[int] | None = None,
         names: Iterable[str] | None = None,
     ) -> None: ...
+    def join(self, lexemes: Iterable[int], between: bytes = b"") -> bytes: ...
     def text(self, symbol: int) -> bytes: ...

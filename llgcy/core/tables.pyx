@@ -7,13 +7,22 @@ from libc.stdlib cimport calloc, free
 
 from llgcy.core.machine cimport Machine
 from llgcy.core.state cimport State, ALIVE
-from llgcy.errors import LimitError, UnsatisfiableError
+from llgcy.errors import LimitError, StateError, UnsatisfiableError
 
 cdef enum:
     MAX_RULES = 1 << 20             # rules; symbols in all their bodies times 4
     MAX_ENTRIES = 1 << 22           # places over all entries: they grow with the square of a run of symbols that may be empty
     MAX_COPIES = 0x7FFFFFFE         # bounds of a repetition
     MAX_TEXT = 1 << 24              # bytes of a completion that is spelled out
+
+CUTTING = CUTS                      # rank of a lexeme that, where it ends, ends all others too
+
+
+class ByToken:
+    """Stands for the text of a lexeme that only tokens can be, whatever they spell. As long as no text is where another way is open."""
+
+    def __len__(self):
+        return 1 << 16
 
 
 @cython.final
@@ -28,15 +37,24 @@ cdef class GrammarTables:
     start : int
         The symbol to derive.
     lexemes : sequence
-        For each lexeme a term id of `regexes`, or a :class:`Machine` (its whole language is one lexeme). A lexeme whose
-        language holds the empty text is optional wherever it stands; as a lexeme it has at least one byte.
+        For each lexeme a term id of `regexes`; or a :class:`Machine` (its whole language is one lexeme); or a tuple of ranges
+        (first, last) of token ids, ascending and disjoint: any of these tokens, as a unit. A lexeme whose language holds the empty
+        text is optional wherever it stands; as a lexeme it has at least one byte.
     regexes : Regexes, optional
         The store over bytes that the terms belong to.
     skip : int
         Lexeme that may stand wherever a lexeme may follow, but not before the first one, any number of times. It occurs in no
         rule. -1: none.
+    skips : sequence of int, optional
+        Instead of `skip`, where parts of the grammar skip different things: for each lexeme the one that may stand where it may
+        follow, or -1.
+    behind : mapping of int to set of int, optional
+        For a skip the lexemes that may follow it. By default all that may stand there.
     skip_first, skip_last : bool
-        May it stand before the first lexeme, and where no lexeme may follow?
+        May it stand before the first lexeme, and where no lexeme may follow? (The latter only with `skip`.)
+    ranks : sequence of int, optional
+        For each lexeme; has a meaning in greedy lexing alone. Of lexemes that end at one byte only those of the highest rank are
+        read. One of rank `CUTTING` also ends all others, whether they go on or not. By default all are 0.
     lexing : str
         ``"greedy"``: a lexeme ends where no allowed lexeme goes on. ``"exact"``: every way to cut the text counts.
     names : sequence of str, optional
@@ -57,15 +75,20 @@ cdef class GrammarTables:
     Information Processing Letters 6, 1977).
     """
 
-    def __init__(self, rules, start, lexemes, regexes=None, *, int32_t skip=-1, bint skip_first=False, bint skip_last=False,
-                 lexing="greedy", names=None):
+    def __init__(self, rules, start, lexemes, regexes=None, *, int32_t skip=-1, skips=None, behind=None, bint skip_first=False, bint skip_last=False,
+                 lexing="greedy", ranks=None, names=None):
         if self.places != NULL:
             raise ValueError("frozen already")
         if lexing not in ("greedy", "exact"):
             raise ValueError(f"lexing is 'greedy' or 'exact', not {lexing!r}")
         self.lexing, self.regexes, self.lexemes = lexing, regexes, tuple(lexemes)
         self.n_lexemes = len(self.lexemes)
-        self.skip, self.skip_first, self.skip_last = skip, skip_first, skip_last
+        if skips is None:
+            skips = (skip,) * self.n_lexemes
+        self._set_skips(skips, behind)
+        self.skip_first, self.skip_last = skip_first, skip_last
+        self._set_ranks(ranks)
+        _fill(&self.ids, [[i for pair in x for i in pair] if isinstance(x, tuple) else () for x in self.lexemes])
         bodies = self._checked(rules, start)
         self.names = list(names or ())
         self.names += [f"#{i}" for i in range(len(self.names), self.n_symbols)]
@@ -82,6 +105,12 @@ cdef class GrammarTables:
         free(self.places)
         free(self.counts)
         free(self.nullable)
+        free(self.before)
+        free(self.skipped)
+        free(self.follows)
+        free(self.ranks)
+        free(self.ids.first)
+        free(self.ids.data)
         free(self.ends)
         free(self.starts.first)
         free(self.starts.data)
@@ -91,6 +120,41 @@ cdef class GrammarTables:
         free(self.first.data)
 
     # -- preparation, in Python objects -------------------------------------------------------------------------------
+    def _set_skips(self, skips, behind):
+        skips = tuple(skips)
+        if len(skips) != self.n_lexemes or any(not -1 <= x < self.n_lexemes for x in skips):
+            raise ValueError("the lexeme to skip does not exist")
+        self.skips = tuple(dict.fromkeys(x for x in skips if x >= 0))
+        self.before = <int32_t*>_block(self.n_lexemes, sizeof(int32_t))
+        self.skipped = <int32_t*>_block(self.n_lexemes, sizeof(int32_t))
+        for i, x in enumerate(skips):
+            self.before[i] = x
+        for i, x in enumerate(self.skips):
+            if not isinstance(self.lexemes[x], int):
+                raise ValueError("what is skipped is a regular expression")
+            self.skipped[x] = i + 1
+        if behind is not None and any(i not in behind[x] for x in self.skips for i in range(self.n_lexemes) if not self.skipped[i]):
+            self.follows = <uint8_t*>_block(len(self.skips) * self.n_lexemes, 1)
+            for k, x in enumerate(self.skips):
+                for i in behind[x]:
+                    self.follows[k * self.n_lexemes + i] = 1
+
+    def _set_ranks(self, ranks):
+        if ranks is None or self.lexing != "greedy" or len(set(ranks)) < 2 and CUTS not in ranks:
+            return
+        if len(ranks) != self.n_lexemes or any(not -CUTS < x <= CUTS for x in ranks):
+            raise ValueError("each lexeme has a rank of 30 bits")
+        self.ranks = <int32_t*>_block(self.n_lexemes, sizeof(int32_t))
+        for i, x in enumerate(ranks):
+            self.ranks[i] = x
+
+    cdef bint has_token(self, int32_t lexeme, int32_t id) noexcept nogil:
+        cdef int32_t i
+        for i in range(self.ids.first[lexeme], self.ids.first[lexeme + 1], 2):
+            if self.ids.data[i] <= id <= self.ids.data[i + 1]:
+                return True
+        return False
+
     def _checked(self, rules, start):
         """The rules with the start rule before them, after every symbol and bound has been looked at."""
         out, size, top = [], 0, self.n_lexemes
@@ -114,12 +178,12 @@ cdef class GrammarTables:
             top = max(top, left + 1, *(x + 1 for x in symbols))
             if len(out) > MAX_RULES or size > 4 * MAX_RULES or top > 4 * MAX_RULES:
                 raise LimitError(f"a grammar has at most {MAX_RULES:,} rules with {4 * MAX_RULES:,} symbols in all")
-            if self.skip in symbols:
+            if any(x < self.n_lexemes and self.skipped[x] for x in symbols if x >= 0):
                 raise ValueError("the lexeme to skip stands in a rule")
             if any(x < 0 for x in symbols):
                 raise ValueError("symbols are not negative")
-        if not -1 <= self.skip < self.n_lexemes or start < 0:
-            raise ValueError("the lexeme to skip, or the start symbol, does not exist")
+        if start < 0:
+            raise ValueError("the start symbol does not exist")
         top = max(top, start + 1)
         self.n_symbols = top + 1
         return [(top, (start,)), *out]
@@ -340,6 +404,20 @@ cdef class GrammarTables:
                 todo += [(body[1], body[2], False)] if body[0] == "count" else [(x, 1, False) for x in reversed(body)]
         return out
 
+    def join(self, lexemes, bytes between=b""):
+        """Shortest texts of some lexemes, one after the other.
+
+        Raises
+        ------
+        StateError
+            Where one of them is a token, which no bytes spell.
+        """
+        texts = [self.shortest[x] for x in lexemes]
+        for lexeme, text in zip(lexemes, texts):
+            if isinstance(text, ByToken):
+                raise StateError(f"no bytes end the text from here: it needs the token {self.names[lexeme]}")
+        return between.join(texts)
+
     def text(self, int32_t symbol):
         """A shortest text that `symbol` derives.
 
@@ -357,7 +435,7 @@ cdef class GrammarTables:
         LimitError
             Where it is longer than 16 MiB.
         """
-        return b"".join(self.shortest[x] for x in self._spelled([(symbol, 1, False)]))
+        return self.join(self._spelled([(symbol, 1, False)]))
 
 
 def _symbols(body):
@@ -385,15 +463,10 @@ cdef int _fill(Table* table, list rows) except -1:
 
 def _lexeme_facts(lexeme, regexes):
     """(may it be empty, a shortest text that is not empty or None) of one lexeme."""
-    cdef Machine machine
-    cdef State state
+    if isinstance(lexeme, tuple):
+        return False, ByToken() if lexeme else None
     if isinstance(lexeme, Machine):
-        machine = lexeme
-        if machine.start(&state) != ALIVE:
-            return False, None
-        if machine.accepting(&state):
-            raise ValueError("a machine that accepts the empty text cannot be a lexeme; make it optional in the grammar")
-        return False, machine.completion((<char*>&state)[:sizeof(State)])
+        return _machine_facts(lexeme)
     nullable = bool(regexes.accepts(lexeme))
     if not nullable:
         text = bytes(regexes.shortest(lexeme)) if regexes.alive(lexeme) else None
@@ -403,4 +476,20 @@ def _lexeme_facts(lexeme, regexes):
         text = bytes([first, *regexes.shortest(target)])
         if best is None or len(text) < len(best):
             best = text
+    return True, best
+
+
+cdef tuple _machine_facts(Machine machine):
+    cdef State start, next
+    cdef int byte
+    if machine.start(&start) != ALIVE:
+        return False, None
+    if not machine.accepting(&start):
+        return False, machine.completion((<char*>&start)[:sizeof(State)])
+    best = None
+    for byte in range(256):
+        if machine.step(&start, byte, True, &next) == ALIVE:
+            text = bytes([byte]) + machine.completion((<char*>&next)[:sizeof(State)])
+            if best is None or len(text) < len(best):
+                best = text
     return True, best

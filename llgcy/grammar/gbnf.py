@@ -9,9 +9,10 @@ Source of the syntax: llama.cpp's grammar guide and the behaviour of its parser 
 """
 import re
 
-from llgcy.errors import LimitError, UnsupportedKeywordError
+from llgcy.errors import GrammarError, LimitError
 from llgcy.grammar import ir
 from llgcy.grammar.source import Source, near
+from llgcy.grammar.token_sets import token_set
 
 ROOT = "root"
 LAST = 0x10FFFF
@@ -37,7 +38,7 @@ def read(text, root=ROOT):
     Raises
     ------
     GrammarError
-        With line, column and an excerpt; `UnsupportedKeywordError` for references to tokens, which are not enforced yet.
+        With line, column and an excerpt.
 
     Examples
     --------
@@ -167,8 +168,12 @@ class _Parser:
             token = _TOKEN.match(self.text, self.pos)
             if token is None:
                 raise self.error("a token is written <text> or <[id]>, any other token !<text>")
-            raise self.source.error(self.pos, f"references to tokens ({token.group()}) are not supported yet",
-                                    UnsupportedKeywordError)
+            try:
+                node = token_set(token.group().lstrip("!"), others=char == "!", at=at)
+            except GrammarError as e:
+                raise self.error(e.message) from None
+            self.pos = token.end()
+            return node
         name = _NAME.match(self.text, self.pos)
         if name:
             self.pos = name.end()

@@ -8,7 +8,7 @@ was read.
 Nodes are compared by identity, since a comparison by content would recurse through trees as deep as their author
 liked; `show` gives a text that tests and messages can compare.
 """
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 MOST_COPIES = 1_000_000_000     # largest bound of a counted repetition that front ends let through
 
@@ -41,6 +41,13 @@ class Words(Node):
     """Any one of these texts, as one lexeme."""
 
     texts: tuple
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Runs(Node):
+    """Any run of these pieces of a text, one after the other as they stand there; also the empty text."""
+
+    chunks: tuple
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,7 +125,33 @@ class Both(Node):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Complement(Node):
-    """The texts that do not belong to the body (only in terminals)."""
+    """The texts that do not belong to the body (only in terminals). ``any_bytes``: also what is no UTF-8."""
+
+    body: Node
+    any_bytes: bool = False
+
+    @property
+    def children(self):
+        return (self.body,)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shortest(Node):
+    """A lexeme that ends as soon as it can: the texts of a regular body of which no beginning but the empty one is one too.
+
+    If the body may be empty, so may this. In greedy lexing it also ends every other lexeme that is being read.
+    """
+
+    body: Node
+
+    @property
+    def children(self):
+        return (self.body,)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Adjacent(Node):
+    """A lexeme of a regular body before which nothing is skipped (only in rules)."""
 
     body: Node
 
@@ -136,19 +169,73 @@ class Json(Node):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Token(Node):
-    """One token of the tokenizer, as a unit: a special token by its text, such as ``<|eot|>``."""
+class Embedded(Node):
+    """A text of another grammar: its `Grammar`, or the name under which it is known. `llgcy.grammar.link` resolves them."""
+
+    grammar: object
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Entry(Node):
+    """The start rule, of this name, of a grammar that has become a part of this one."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tokens(Node):
+    """One token of the tokenizer, as a unit: of certain ids, or any.
+
+    Parameters
+    ----------
+    text : str
+        As it was written.
+    name : str, optional
+        The text of the token, such as ``<|eot|>``.
+    ids : tuple of (first, last), optional
+        Instead of `name`.
+    loose : bool
+        The name is that of a special token but for its case, and for signs that are no letters, digits or underscores.
+    end : bool
+        Instead of a name and ids: the tokens that end a text.
+    others : bool
+        All tokens but these; without any: all tokens.
+    """
 
     text: str
+    name: str | None = None
+    ids: tuple = ()
+    loose: bool = False
+    end: bool = False
+    others: bool = False
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A named rule or terminal. ``at``: where its name stands."""
+    """A named rule or terminal.
+
+    Parameters
+    ----------
+    at : (line, column), optional
+        Where its name stands.
+    priority : int
+        Of a terminal: of several that end at the same place greedy lexing reads those of the highest priority.
+    scope : int
+        Of a rule: 0, or 1 + the index into `Grammar.inner` of what is skipped between its lexemes.
+    capture, stop_capture : str, optional
+        Of a rule: names under which its text and the text that ended it are recorded.
+    temperature : float, optional
+        Of a rule: what the sampler is asked for while its lexemes are read.
+    """
 
     name: str
     body: Node
     at: tuple | None = None
+    priority: int = 0
+    scope: int = 0
+    capture: str | None = None
+    stop_capture: str | None = None
+    temperature: float | None = None
 
 
 @dataclass(frozen=True)
@@ -164,21 +251,22 @@ class Options:
         The ignored text may also stand before the first lexeme.
     skip_once : bool
         It may stand only once in one place.
-    any_bytes : bool
-        Complements are taken over all byte strings, not over texts in UTF-8.
+    skip_outside : bool
+        The ignored text may also stand before texts of other grammars inside of this one.
     """
 
     lexing: str = "greedy"
     skip_first: bool = False
     skip_once: bool = False
-    any_bytes: bool = False
+    skip_outside: bool = False
 
 
 @dataclass(frozen=True)
 class Grammar:
     """Rules and terminals by name, in the order of the text; names of the two kinds differ.
 
-    ``ignore``: regular expression of what may stand between two lexemes, or None.
+    ``ignore``: regular expression of what may stand between two lexemes, or None. ``inner``: for each grammar that has become
+    a part of this one, what may stand between two lexemes of its rules, or None.
     """
 
     rules: dict
@@ -186,6 +274,19 @@ class Grammar:
     start: str
     ignore: Node | None = None
     options: Options = Options()
+    inner: tuple = ()
+
+    def sources(self, kind):
+        """The nodes of a kind, such as `Json`, that its rules and those of grammars inside of it hold."""
+        out, todo = [], [self]
+        for grammar in todo:                                # grows while it runs
+            for rule in grammar.rules.values():
+                for node in walk(rule.body):
+                    if isinstance(node, kind):
+                        out.append(node)
+                    if isinstance(node, Embedded):
+                        todo.append(node.grammar)
+        return out
 
     @property
     def document(self):
@@ -218,6 +319,20 @@ def fold(node, combine, below=lambda node: node.children):
     return values[id(node)]
 
 
+def rebuilt(node, below):
+    """The node with other children."""
+    match node:
+        case Sequence():
+            return replace(node, parts=tuple(below))
+        case Alternatives():
+            return replace(node, options=tuple(below))
+        case Both():
+            return replace(node, parts=tuple(below))
+        case Repetition() | Complement() | Shortest() | Adjacent():
+            return replace(node, body=below[0])
+    return node
+
+
 def walk(node):
     """Every node of an expression once, parents before children, left to right."""
     seen, todo = set(), [node]
@@ -237,6 +352,8 @@ def show(node):
                 return quote(node.text) + "i" * node.fold
             case Words():
                 return "(" + " | ".join(map(quote, node.texts)) + ")"
+            case Runs():
+                return "run(" + " ".join(map(quote, node.chunks)) + ")"
             case Chars():
                 return "[" + "".join(_range(*pair) for pair in node.ranges) + "]"
             case Pattern():
@@ -255,9 +372,17 @@ def show(node):
                 return "(" + " & ".join(below) + ")"
             case Complement():
                 return "~" + below[0]
+            case Shortest():
+                return f"lazy({below[0]})"
+            case Adjacent():
+                return below[0]
             case Json():
                 return f"%json {node.schema}"
-            case Token():
+            case Embedded():
+                return f"@{node.grammar}" if isinstance(node.grammar, str) else "%lark {...}"
+            case Entry():
+                return f"@{node.name}"
+            case Tokens():
                 return node.text
         raise TypeError(f"not an expression: {type(node).__name__}")
     return fold(node, combine)

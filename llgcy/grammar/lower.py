@@ -8,31 +8,48 @@ Where every lexeme may end anywhere (exact lexing) and nothing is ignored betwee
 lexemes makes no difference. There whole regular parts of rules become single lexemes, as long as no large count would
 have to be written into the states of one. In general only lexemes that are alternatives of one another become one: they
 begin at the same place and lead to the same place, so neither kind of lexing can tell.
+
+What is ignored stands between lexemes of one grammar. Of a grammar that has become a part of another one, and ignores
+something, the rules by which a text begins are made twice: in the second form nothing is skipped before the first lexeme.
 """
 from typing import NamedTuple
 
-from llgcy.core.tables import GrammarTables
+from llgcy.core.tables import CUTTING, GrammarTables
 from llgcy.errors import UnsatisfiableError, UnsupportedKeywordError
 from llgcy.grammar import ir
-from llgcy.grammar.terms import Terms
+from llgcy.grammar.terms import EMPTY, Terms
 
 LIFTED_COPIES = 64              # most copies of one part that repetitions inside one another may give to a lexeme
 LIFTED_LENGTH = 10_000          # most pieces of a concatenation that may become part of a lexeme
 SPLICED = 16                    # symbols or options up to which a nested group is written into what surrounds it
-EMPTY = 1                       # term of the empty text in every store of regexes
 LONGEST_NAME = 60               # characters of a lexeme's name
 
 
 class Lexeme(NamedTuple):
-    """What a lexeme symbol reads: a regular language, or a JSON document.
+    """What a lexeme symbol reads: a regular language, a text of another kind of grammar, a token.
 
-    ``language``: id of a term in the store of regexes, or None; ``json``: the IR node then, else None. ``name``: what
-    messages call it.
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    language : int or None
+        Id of a term in the store of regexes.
+    source : ir.Json, ir.Embedded or ir.Tokens, optional
+        Instead of a term.
+    rank : int
+        Priority, or `CUTTING` (see `GrammarTables`).
+    scope : int, optional
+        The grammar (see `ir.Definition`) between two lexemes of which it stands; None: nothing is skipped before it.
+    temperature : float, optional
+        While it is read.
     """
 
     name: str
     language: int | None
-    json: ir.Json | None = None
+    source: ir.Node | None = None
+    rank: int = 0
+    scope: int | None = None
+    temperature: float | None = None
 
 
 class Lowered(NamedTuple):
@@ -40,42 +57,62 @@ class Lowered(NamedTuple):
 
     ``rules``: (head, body) pairs, a body a tuple of symbols or ``("count", symbol, low, high)``. ``names[i]``: name of
     the nonterminal ``len(lexemes) + i``; those that no one named are called after the rule in which they stand.
-    ``skip``: the lexeme that may stand between others and is in no rule, or None. ``grammar``: where it came from.
+    ``skips``: scope -> the lexeme that may stand between its others and is in no rule. ``rule_of``: nonterminal -> the
+    `ir.Definition` whose text it is. ``grammar``: where all came from.
     """
 
     rules: list
     start: int
     lexemes: list
     names: list
-    skip: int | None
+    skips: dict
+    rule_of: dict
     grammar: ir.Grammar
 
-    def tables(self, regexes, machine=None):
+    def tables(self, regexes, make=None):
         """The frozen tables.
 
         Parameters
         ----------
         regexes : Regexes
             The store in which the terms were made.
-        machine : callable, optional
-            Makes the `Machine` of an `ir.Json`.
+        make : callable, optional
+            Of the source of a lexeme: its `Machine`, or the ranges of its token ids.
 
         Raises
         ------
         UnsatisfiableError
             No text can be derived from the start rule.
         """
-        lexemes = [lexeme.language if lexeme.json is None else machine(lexeme.json) for lexeme in self.lexemes]
+        lexemes = [lexeme.language if lexeme.source is None else make(lexeme.source) for lexeme in self.lexemes]
         options = self.grammar.options
         try:
-            return GrammarTables(self.rules, self.start, lexemes, regexes, skip=-1 if self.skip is None else self.skip,
+            return GrammarTables(self.rules, self.start, lexemes, regexes,
+                                 skips=[self.skips.get(lexeme.scope, -1) for lexeme in self.lexemes], behind=self.behind(),
                                  skip_first=options.skip_first, lexing=options.lexing,
+                                 ranks=[lexeme.rank for lexeme in self.lexemes],
                                  names=[lexeme.name for lexeme in self.lexemes] + self.names)
         except UnsatisfiableError:
             start = self.grammar.rules[self.grammar.start]
             line, column = start.at or (None, None)
             raise UnsatisfiableError(f"no finite text can be derived from {start.name}: each of its alternatives needs "
                                      "itself again, or a terminal that matches nothing", line=line, column=column) from None
+
+
+    def behind(self):
+        """For each lexeme that is skipped: those that may follow it, which are of its own grammar or of one around that."""
+        users = {}                                          # scope -> scopes in which it is used
+        for rule in self.grammar.rules.values():
+            for node in ir.walk(rule.body):
+                if isinstance(node, (ir.Entry, ir.Reference)) and node.name in self.grammar.rules:
+                    users.setdefault(self.grammar.rules[node.name].scope, set()).add(rule.scope)
+        out = {}
+        for scope, skip in self.skips.items():
+            seen = [scope]
+            for inner in seen:                              # grows while it runs
+                seen += sorted(users.get(inner, set()) - set(seen))
+            out[skip] = {i for i, lexeme in enumerate(self.lexemes) if lexeme.scope in seen}
+        return out
 
 
 def lower(grammar, regexes):
@@ -93,11 +130,14 @@ def lower(grammar, regexes):
 
 
 class _Term(NamedTuple):
-    """Value of an expression that one lexeme can read. ``copies``: product of the bounds of nested repetitions."""
+    """Value of an expression that one lexeme can read. ``copies``: product of the bounds of nested repetitions. ``adjacent``:
+    nothing is skipped before it."""
 
     id: int
     node: ir.Node
     copies: int
+    rank: int = 0
+    adjacent: bool = False
 
 
 class _Count(NamedTuple):
@@ -121,12 +161,16 @@ class _Lowering:
     def __init__(self, grammar, regexes):
         self.grammar, self.regexes = grammar, regexes
         self.terms = Terms(grammar, regexes)
-        self.lexemes, self.lexeme_of = [], {}               # lexeme_of: term id, or JSON schema and options -> symbol
+        self.lexemes, self.lexeme_of = [], {}               # lexeme_of: what tells lexemes apart -> symbol
         self.names, self.heads = [], {}                     # heads: a rule's name, or shared content -> nonterminal
         self.rules = []                                     # (nonterminal, body)
-        self.lift = grammar.options.lexing == "exact" and grammar.ignore is None
+        self.copied = {}                                    # nonterminal that begins in another way -> the one it was made from
+        self.entries = {}                                   # (name of a start rule, scope to skip before it) -> nonterminal
+        self.ignored = {scope: body for scope, body in enumerate((grammar.ignore, *grammar.inner)) if body is not None}
+        self.exact = grammar.options.lexing == "exact"
+        self.lift = self.exact and not self.ignored
         self.lifted = {}                                    # name of a rule that is one lexeme -> its _Term
-        self.current = None                                 # name of the rule whose body is read
+        self.current = None                                 # the rule whose body is read
 
     def run(self):
         names = self.reached()
@@ -137,9 +181,11 @@ class _Lowering:
         for name in names:
             self.heads[name] = self.nonterminal(name)
         for name in names:
-            self.current = name
-            value = self.lifted.get(name) or self.value(self.grammar.rules[name].body)
+            self.current = self.grammar.rules[name]
+            value = self.lifted.get(name) or self.value(self.current.body)
             self.rules += [(self.heads[name], body) for body in self.options(value)]
+        if self.entries:
+            _Entries(self).make()
         return self.numbered()
 
     def reached(self):
@@ -156,7 +202,7 @@ class _Lowering:
     def callees(self, name):
         rules = self.grammar.rules
         return {node.name: None for node in ir.walk(rules[name].body)
-                if isinstance(node, ir.Reference) and node.name in rules}
+                if isinstance(node, (ir.Reference, ir.Entry)) and node.name in rules}
 
     def lift_rules(self, names):
         """Fill `lifted`, callees first: the rules whose whole body is regular. A rule in a cycle never gets its turn."""
@@ -169,8 +215,9 @@ class _Lowering:
         todo = [name for name in reversed(names) if not waits[name]]
         while todo:
             name = todo.pop()
-            value = ir.fold(self.grammar.rules[name].body, self.lift_node)
-            if value is None:
+            rule = self.grammar.rules[name]
+            value = ir.fold(rule.body, self.lift_node)
+            if value is None or rule.capture or rule.stop_capture or rule.temperature is not None:
                 continue
             self.lifted[name] = value._replace(node=ir.Reference(name))
             for caller in callers[name]:
@@ -180,9 +227,9 @@ class _Lowering:
 
     def lift_node(self, node, below):
         """The `_Term` of a node, None where it is not to be one lexeme."""
-        if None in below or isinstance(node, (ir.Json, ir.Token)):
+        if None in below or isinstance(node, (ir.Json, ir.Embedded, ir.Tokens)):
             return None
-        if isinstance(node, ir.Reference) and node.name in self.grammar.rules:
+        if isinstance(node, (ir.Reference, ir.Entry)) and node.name in self.grammar.rules:
             return self.lifted[node.name]
         return self.term(node, below)
 
@@ -200,19 +247,25 @@ class _Lowering:
     # -- expressions ----------------------------------------------------------------------------------------------
     def value(self, body):
         """The value of an expression of a rule."""
-        return ir.fold(body, self.combine, lambda node: () if isinstance(node, (ir.Both, ir.Complement)) else node.children)
+        return ir.fold(body, self.combine, lambda node: () if isinstance(node, _LEXEMES) else node.children)
 
     def combine(self, node, below):
         """The value of a node, from those of its children."""
         match node:
-            case ir.Json():
-                return [(self.json(node),)]
-            case ir.Token():
-                line, column = node.at or (None, None)
-                raise UnsupportedKeywordError(f"the special token {node.text} is not supported yet",
-                                              line=line, column=column)
+            case ir.Json() | ir.Embedded():
+                return [(self.other(node, self.outside()),)]
+            case ir.Tokens():
+                return [(self.other(node, self.scope()),)]
+            case ir.Entry(name=name):
+                return self.lifted.get(name) or [(self.entry(name),)]
             case ir.Reference(name=name) if name in self.grammar.rules:
                 return self.lifted.get(name) or [(self.heads[name],)]
+            case ir.Reference(name=name):
+                return _Term(self.terms.terminal(name), node, 1, 0 if self.exact else self.grammar.terminals[name].priority)
+            case ir.Adjacent():
+                return _Term(self.terms.regular(node), node, 1, adjacent=True)
+            case ir.Shortest():
+                return _Term(self.terms.regular(node), node, 1, 0 if self.exact else CUTTING)
             case ir.Sequence():
                 return self.sequence(node, below)
             case ir.Alternatives():
@@ -251,15 +304,15 @@ class _Lowering:
         return out
 
     def alternatives(self, node, below):
-        terms = [(part, value) for part, value in zip(node.options, below) if isinstance(value, _Term)]
+        alike = [isinstance(value, _Term) and not value.rank and not value.adjacent for value in below]
+        terms = [(part, value) for part, value, plain in zip(node.options, below, alike) if plain]
         if len(terms) > 1:
             parts, values = zip(*terms)
             joint = self.term(ir.Alternatives(parts, at=node.at), values)
             if len(terms) == len(below):
                 return joint
-            first = next(i for i, value in enumerate(below) if isinstance(value, _Term))
-            below = [joint if i == first else value for i, value in enumerate(below)
-                     if i == first or not isinstance(value, _Term)]
+            first = alike.index(True)
+            below = [joint if i == first else value for i, value in enumerate(below) if i == first or not alike[i]]
         out = {}
         for value in below:
             options = self.options(value)
@@ -300,20 +353,48 @@ class _Lowering:
         return (self.shared(tuple(options)),)
 
     # -- symbols --------------------------------------------------------------------------------------------------
-    def lexeme(self, value):
-        """The symbol of a term."""
-        if value.id not in self.lexeme_of:
-            name = ir.show(value.node)
-            self.lexeme_of[value.id] = _Symbol(True, len(self.lexemes))
-            self.lexemes.append(Lexeme(name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "...", value.id))
-        return self.lexeme_of[value.id]
+    def scope(self):
+        """The scope of lexemes of the current rule; None: nothing is skipped anywhere."""
+        return self.current.scope if self.ignored else None
 
-    def json(self, node):
-        key = node.schema, node.options
+    def outside(self):
+        """The same before a text of another grammar."""
+        return self.scope() if self.grammar.options.skip_outside else None
+
+    def symbol(self, key, lexeme):
+        """The symbol of a lexeme, by what tells it from others."""
         if key not in self.lexeme_of:
             self.lexeme_of[key] = _Symbol(True, len(self.lexemes))
-            self.lexemes.append(Lexeme("%json", None, node))
+            self.lexemes.append(lexeme)
         return self.lexeme_of[key]
+
+    def lexeme(self, value):
+        """The symbol of a term."""
+        scope, temperature = None if value.adjacent else self.scope(), self.current.temperature
+        name = ir.show(value.node) if (key := (value.id, value.rank, scope, temperature)) not in self.lexeme_of else ""
+        name = name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "..."
+        return self.symbol(key, Lexeme(name, value.id, None, value.rank, scope, temperature))
+
+    def other(self, node, scope):
+        """The symbol of a lexeme that is not regular."""
+        temperature = self.current.temperature
+        match node:
+            case ir.Json(schema=schema, options=options):
+                key, name = ("json", schema, options), "%json"
+            case ir.Embedded(grammar=grammar):
+                key, name = ("grammar", id(grammar)), grammar.start
+            case ir.Tokens(text=text):
+                key = name = text
+        return self.symbol((key, scope, temperature), Lexeme(name, None, node, 0, scope, temperature))
+
+    def entry(self, name):
+        """The nonterminal of the texts of another grammar, whose start rule has this name."""
+        key = name, self.outside()
+        if not self.ignored:
+            return self.heads[name]
+        if key not in self.entries:
+            self.entries[key] = self.nonterminal(name)
+        return self.entries[key]
 
     def nonterminal(self, name):
         self.names.append(name)
@@ -322,20 +403,120 @@ class _Lowering:
     def shared(self, bodies):
         """The nonterminal, made on demand, that has just these bodies."""
         if bodies not in self.heads:
-            self.heads[bodies] = self.nonterminal(self.current)
+            self.heads[bodies] = self.nonterminal(self.current.name)
             self.rules += [(self.heads[bodies], body) for body in bodies]
         return self.heads[bodies]
 
     def numbered(self):
         """`Lowered`: lexemes before nonterminals. What is ignored is a lexeme of its own, also where rules have it."""
-        skip = None
-        if self.grammar.ignore is not None:
-            skip = len(self.lexemes)
-            self.lexemes.append(Lexeme("%ignore", self.terms.regular(self.grammar.ignore)))
+        skips = {}
+        for scope in sorted({lexeme.scope for lexeme in self.lexemes} & set(self.ignored)):
+            skips[scope] = len(self.lexemes)
+            self.lexemes.append(Lexeme("%ignore", self.terms.regular(self.ignored[scope])))
         base = len(self.lexemes)
 
         def number(symbol):
             return symbol.index if symbol.lexeme else base + symbol.index
         rules = [(number(head), ("count", number(body.symbol), body.low, body.high) if isinstance(body, _Count)
                   else tuple(map(number, body))) for head, body in self.rules]
-        return Lowered(rules, number(self.heads[self.grammar.start]), self.lexemes, self.names, skip, self.grammar)
+        rule_of = {number(self.heads[name]): rule for name, rule in self.grammar.rules.items() if name in self.heads}
+        rule_of |= {number(copy): rule_of[number(symbol)] for copy, symbol in self.copied.items() if number(symbol) in rule_of}
+        return Lowered(rules, number(self.heads[self.grammar.start]), self.lexemes, self.names, skips, rule_of, self.grammar)
+
+
+_LEXEMES = ir.Both, ir.Complement, ir.Shortest, ir.Adjacent      # one lexeme each, where they stand in a rule
+
+
+class _Entries:
+    """Makes the rules by which texts of other grammars begin: their first lexeme has something else before it.
+
+    ``first(x)`` is the symbol of the texts of x that are not empty, with their first lexeme changed so.
+    """
+
+    def __init__(self, lowering):
+        self.lowering, self.made = lowering, {}             # made: (symbol, scope) -> symbol
+        self.bodies, self.todo = {}, []
+        for head, body in lowering.rules:
+            self.bodies.setdefault(head, []).append(body)
+        self.begins = {entry: (lowering.heads[name], scope) for (name, scope), entry in lowering.entries.items()}
+        self.bodies |= {entry: [(start,)] for entry, (start, _) in self.begins.items()}
+        self.empty = self.may_be_empty()
+
+    def may_be_empty(self):
+        """The symbols that derive the empty text."""
+        regexes, lexemes = self.lowering.regexes, self.lowering.lexemes
+        todo = [_Symbol(True, i) for i, lexeme in enumerate(lexemes) if lexeme.language is not None and regexes.accepts(lexeme.language)]
+        waits, using = {}, {}                               # waits: (head, index of its body) -> symbols not known to be empty
+        for head, bodies in self.bodies.items():
+            for i, body in enumerate(bodies):
+                symbols = set(body) if not isinstance(body, _Count) else {body.symbol} if body.low else set()
+                waits[head, i] = len(symbols)
+                for symbol in symbols:
+                    using.setdefault(symbol, []).append((head, i))
+                if not symbols:
+                    todo.append(head)
+        out = set()
+        while todo:
+            symbol = todo.pop()
+            if symbol not in out:
+                out.add(symbol)
+                for key in using.get(symbol, ()):
+                    waits[key] -= 1
+                    if not waits[key]:
+                        todo.append(key[0])
+        return out
+
+    def make(self):
+        lowering = self.lowering
+        for entry, (start, scope) in self.begins.items():
+            lowering.rules.append((entry, (self.first(start, scope),)))
+            if start in self.empty:
+                lowering.rules.append((entry, ()))
+        while self.todo:
+            symbol, scope = self.todo.pop()
+            for body in self.bodies.get(symbol, ()):
+                lowering.rules += [(self.made[symbol, scope], new) for new in self.beginnings(body, scope)]
+
+    def first(self, symbol, scope):
+        """The symbol of the texts of another one, as above."""
+        key = self.begins.get(symbol, (symbol, scope))      # before a text of a third grammar there is what its entry says
+        if key not in self.made:
+            symbol, scope = key
+            if symbol.lexeme:
+                self.made[key] = self.lexeme(symbol, scope)
+            else:
+                self.made[key] = self.lowering.nonterminal(self.lowering.names[symbol.index])
+                self.lowering.copied[self.made[key]] = symbol
+                self.todo.append(key)
+        return self.made[key]
+
+    def lexeme(self, symbol, scope):
+        lowering, regexes = self.lowering, self.lowering.regexes
+        lexeme = lowering.lexemes[symbol.index]._replace(scope=scope)
+        if lexeme.language is None:
+            return lowering.symbol((symbol, scope), lexeme)
+        if symbol in self.empty:
+            solid = regexes.both([lexeme.language, regexes.cat([regexes.any, regexes.all])])
+            lexeme = lexeme._replace(language=solid)
+        return lowering.symbol((lexeme.language, lexeme.rank, scope, lexeme.temperature), lexeme)
+
+    def beginnings(self, body, scope):
+        """The bodies of the changed rule: each symbol before which all may be empty is the first one in turn."""
+        if isinstance(body, _Count):
+            if body.high != 0:
+                rest = _Count(body.symbol, 0 if body.symbol in self.empty else max(body.low - 1, 0), None if body.high is None else body.high - 1)
+                more = () if rest.high == 0 else (self.counted(rest),)
+                yield (self.first(body.symbol, scope), *more)
+            return
+        for i, symbol in enumerate(body):
+            yield (self.first(symbol, scope), *body[i + 1:])
+            if symbol not in self.empty:
+                break
+
+    def counted(self, count):
+        heads = self.lowering.heads
+        if (count,) not in heads:
+            heads[count,] = self.lowering.nonterminal(self.lowering.names[count.symbol.index] if not count.symbol.lexeme
+                                                      else self.lowering.lexemes[count.symbol.index].name)
+            self.lowering.rules.append((heads[count,], count))
+        return heads[count,]

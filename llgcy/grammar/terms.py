@@ -3,6 +3,7 @@ from llgcy.errors import LimitError
 from llgcy.grammar import ir, regex
 
 LONGEST = 1_000_000             # pieces of one concatenation, references written out
+EMPTY = 1                       # term of the empty text in every store of regexes
 
 
 class Terms:
@@ -48,6 +49,8 @@ class Terms:
         match node:
             case ir.Literal(text=text):
                 length = len(text)
+            case ir.Runs(chunks=chunks):
+                length = sum(map(len, chunks))
             case ir.Pattern(source=source):
                 length = len(source)
             case ir.Sequence():
@@ -68,6 +71,8 @@ class Terms:
                 return regex.to_bytes(regex.literal(text, fold), regexes)
             case ir.Words(texts=texts):
                 return regexes.words([text.encode() for text in texts])
+            case ir.Runs(chunks=chunks):
+                return self.runs(chunks)
             case ir.Chars(ranges=ranges):
                 return regex.to_bytes(regex.chars(ranges), regexes)
             case ir.Pattern(tree=tree, alone=alone):
@@ -84,8 +89,53 @@ class Terms:
                 return regexes.both(below)
             case ir.Complement():
                 other = regexes.complement(below[0])
-                return other if self.grammar.options.any_bytes else regexes.both([self.text(), other])
+                return other if node.any_bytes else regexes.both([self.text(), other])
+            case ir.Shortest():
+                return self.shortest(below[0])
+            case ir.Adjacent():
+                return below[0]
         raise TypeError(f"not regular: {type(node).__name__}")
+
+    def runs(self, chunks):
+        """Term id of all runs of consecutive chunks: the states of a suffix automaton over chunks, each of them accepting.
+
+        Source: A. Blumer et al., The smallest automaton recognizing the subwords of a text, Theoretical Computer Science 40, 1985.
+        """
+        links, lengths, edges, last = [-1], [0], [{}], 0
+        for chunk in chunks:
+            new, at = len(links), last
+            links.append(0)
+            lengths.append(lengths[last] + 1)
+            edges.append({})
+            while at >= 0 and chunk not in edges[at]:
+                edges[at][chunk] = new
+                at = links[at]
+            if at >= 0:
+                to = edges[at][chunk]
+                if lengths[to] > lengths[at] + 1:           # the texts of `to` are of two lengths: part them
+                    links.append(links[to])
+                    lengths.append(lengths[at] + 1)
+                    edges.append(dict(edges[to]))
+                    old, to = to, len(links) - 1
+                    links[old] = to
+                    while at >= 0 and edges[at].get(chunk) == old:
+                        edges[at][chunk] = to
+                        at = links[at]
+                links[new] = to
+            last = new
+        terms = {}
+        for state in sorted(range(len(links)), key=lambda state: -lengths[state]):     # edges lead to longer ones
+            terms[state] = self.regexes.either([EMPTY, *(self.regexes.cat([self.regexes.words([chunk.encode()]), terms[to]])
+                                                         for chunk, to in edges[state].items())])
+        return terms[0]
+
+    def shortest(self, term):
+        """Term id of those texts of a term of which no beginning but the empty one is one too."""
+        regexes = self.regexes
+        some = regexes.cat([regexes.any, regexes.all])
+        solid = regexes.both([term, some]) if regexes.accepts(term) else term
+        out = regexes.both([solid, regexes.complement(regexes.cat([solid, some]))])
+        return regexes.either([EMPTY, out]) if regexes.accepts(term) else out
 
     def text(self):
         """Term id of all texts in UTF-8."""

@@ -3,23 +3,92 @@
 Expressions are read with a stack of open brackets of our own, so nesting is bounded by memory alone.
 """
 import json
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from llgcy.core.regex import Regexes
 from llgcy.errors import GrammarError, LimitError, UnsupportedKeywordError
 from llgcy.grammar import ir, regex
+from llgcy.grammar.lark import parameters
 from llgcy.grammar.lark.lexer import (
     END, JSON, KEYWORD, NEWLINE, NUMBER, OP, REF, REGEX, RULE, SPECIAL, STRING, TERMINAL, tokens)
+from llgcy.grammar.lark.substrings import substrings
 from llgcy.grammar.source import near
+from llgcy.grammar.token_sets import token_set
 
-ATTRIBUTES = ("capture", "lazy", "max_tokens", "stop", "stop_capture", "suffix", "temperature")
+# What may follow each attribute.
+TEXTS, NAME, NUMERAL, NOTHING = "a string, a regex or a terminal", "a string", "a number", "nothing"
+ATTRIBUTES = {"capture": (NOTHING, NAME), "lazy": (NOTHING,), "max_tokens": (NUMERAL,), "stop": (TEXTS,), "stop_capture": (NAME,),
+              "suffix": (TEXTS,), "temperature": (NUMERAL,)}
+DEEPEST = 64                    # %lark { ... } inside one another
+MOST_PRIORITY = 1 << 29
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Call(ir.Node):
+    """A use of a template, ``name{argument, ...}``. Templates are written out before anyone else sees the expression."""
+
+    name: str
+    arguments: tuple
+
+    @property
+    def children(self):
+        return self.arguments
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bound(ir.Node):
+    """A use of a parametric rule, ``name::value``. ``value``: see `parameters`. Written out like templates."""
+
+    name: str
+    value: tuple
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Guarded(ir.Node):
+    """An alternative with a condition, ``body %if condition``. Written out like templates."""
+
+    body: ir.Node
+    condition: tuple
+
+    @property
+    def children(self):
+        return (self.body,)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Nested(ir.Node):
+    """``%lark { ... }``: the statements of another grammar. It becomes an `ir.Embedded`."""
+
+    statements: tuple
+
+
+class Attribute(NamedTuple):
+    """``name`` or ``name=value`` of a rule. ``value``: an expression (of stop and suffix), a str, a number; None: just the name."""
+
+    value: object
+    at: tuple
 
 
 class Define(NamedTuple):
-    """``name: body``; ``terminal``: an upper-case name."""
+    """``name: body``.
+
+    ``terminal``: an upper-case name. ``attributes``: by name. ``parameters``: names of those of a template, None: it is none.
+    ``parametric``: the rule has a number, ``name::_``.
+    """
 
     definition: ir.Definition
     terminal: bool
+    attributes: dict
+    parameters: tuple | None = None
+    parametric: bool = False
+
+
+class Declare(NamedTuple):
+    """``%declare NAME``."""
+
+    name: str
+    at: tuple
 
 
 class Import(NamedTuple):
@@ -53,7 +122,7 @@ def parse(source):
     GrammarError
         With line and column; `UnsupportedKeywordError` for what the dialect has and llgcy does not enforce yet.
     """
-    return _Parser(source).statements()
+    return _Parser(source, tokens(source)).statements()
 
 
 class _Frame:
@@ -67,12 +136,26 @@ class _Frame:
 
 
 class _Parser:
-    def __init__(self, source):
-        self.source, self.tokens, self.index = source, tokens(source), 0
-        # The one option that changes how regexes are read, wherever in the text it stands. Its value is checked later.
-        self.any_bytes = any(token.kind is JSON and before.text == "%llguidance" and "allow_invalid_utf8" in token.text
-                             and json.loads(token.text, parse_int=float).get("allow_invalid_utf8") is True
-                             for before, token in zip(self.tokens, self.tokens[1:]))
+    """``depth``: braces of ``%lark`` around it."""
+
+    def __init__(self, source, tokens, index=0, depth=0):
+        self.source, self.tokens, self.index, self.depth = source, tokens, index, depth
+        self.any_bytes = self.allows_any_bytes()
+
+    def allows_any_bytes(self):
+        """The one option that changes how regexes are read, wherever in the grammar it stands. Its value is checked later."""
+        depth = 0
+        for i in range(self.index, len(self.tokens) - 1):
+            token, following = self.tokens[i], self.tokens[i + 1]
+            if token.kind is OP and token.text in "{}":
+                depth += 1 if token.text == "{" else -1
+                if depth < 0:
+                    return False
+            elif (token.kind is KEYWORD and token.text == "%llguidance" and depth == 0 and "allow_invalid_utf8" in following.text):
+                options = json.loads(following.text, parse_int=float)
+                if isinstance(options, dict) and options.get("allow_invalid_utf8") is True:
+                    return True
+        return False
 
     # -- tokens ---------------------------------------------------------------------------------------------------
     @property
@@ -113,9 +196,10 @@ class _Parser:
             raise self.expected(repr(text), hint)
 
     def end_statement(self):
-        if self.token.kind is not NEWLINE:
+        if self.token.kind is NEWLINE:
+            self.index += 1
+        elif not (self.depth and self.is_op("}")):
             raise self.expected("the end of the line", self.hint())
-        self.index += 1
 
     def hint(self):
         """What most likely went wrong where the next token cannot stand."""
@@ -135,15 +219,18 @@ class _Parser:
         return ""
 
     # -- statements -----------------------------------------------------------------------------------------------
-    def statements(self):
+    def statements(self, opened=None):
+        """Up to the end, or up to the brace that closes the one `opened`."""
         out = []
-        while self.token.kind is not END:
+        while not (self.token.kind is END or opened and self.is_op("}")):
             if self.token.kind is NEWLINE:
                 self.index += 1
             elif self.token.kind is KEYWORD:
                 out.extend(self.directive())
             else:
                 out.append(self.definition())
+        if opened and self.token.kind is END:
+            raise self.expected("'}}' for the {{ of line {}, column {}".format(*self.at(opened)))
         return out
 
     def definition(self):
@@ -157,31 +244,83 @@ class _Parser:
                                 if name.kind in (STRING, REGEX, SPECIAL, REF) else self.hint())
         if start is not name and name.kind is TERMINAL:
             raise self.error(f"{start.text} stands only before the name of a rule", start)
-        self.refuse_extras(name)
+        parametric = self.take_op("::")
+        if parametric:
+            if name.kind is TERMINAL:
+                raise self.error("only rules have parameters, and this is a terminal", name)
+            self.expect_op("_", "a parametric rule is defined as name::_")
+        names = self.template_parameters(name) if self.is_op("{") else None
+        priority = self.priority() if self.is_op(".") else 0
+        attributes = self.attributes(name) if self.is_op("[") else {}
+        priority = self.priority() if self.is_op(".") else priority
         self.expect_op(":", "a rule is written name: expression")
         body = self.expression()
         self.end_statement()
-        return Define(ir.Definition(name.text, body, self.at(name)), name.kind is TERMINAL)
+        terminal = name.kind is TERMINAL
+        definition = ir.Definition(name.text, body, self.at(name), priority if terminal else 0)     # a rule's chooses among parses only
+        return Define(definition, terminal, attributes, names, parametric)
 
-    def refuse_extras(self, name):
-        """What may stand between a name and its colon."""
-        if self.is_op("{"):
-            raise self.unsupported(f"templates ({name.text}{{...}}: ...) are")
-        if self.is_op("::"):
-            raise self.unsupported(f"parametric rules ({name.text}::_) are")
-        if self.is_op("."):
-            raise self.unsupported(f"priorities ({name.text}.N: ...) are")
-        if self.is_op("["):
-            if name.kind is TERMINAL:
-                raise self.error("attributes stand only on rules, and this is a terminal")
+    def template_parameters(self, name):
+        if name.kind is TERMINAL:
+            raise self.error("only rules can be templates, and this is a terminal", name)
+        names = {}
+        while True:
             self.index += 1
-            attribute = self.token
-            if attribute.kind is not RULE:
+            parameter = self.token
+            if parameter.kind not in (RULE, TERMINAL) or parameter.text in names:
+                raise self.expected("the name of another parameter")
+            names[parameter.text] = None
+            self.index += 1
+            if not self.is_op(","):
+                break
+        self.expect_op("}")
+        return tuple(names)
+
+    def priority(self):
+        self.index += 1
+        token = self.next()
+        if token.kind is not NUMBER or token.value is None or abs(token.value) > MOST_PRIORITY:
+            self.index -= 1
+            raise self.expected("a whole number as priority")
+        return token.value
+
+    def attributes(self, name):
+        if name.kind is TERMINAL:
+            raise self.error("attributes stand only on rules, and this is a terminal")
+        out = {}
+        while True:
+            self.index += 1
+            key = self.token
+            if key.kind is not RULE:
                 raise self.expected("an attribute")
-            if attribute.text not in ATTRIBUTES:
-                raise self.error(f"unknown attribute {attribute.text}{near(attribute.text, ATTRIBUTES)}; "
-                                 f"there are {', '.join(ATTRIBUTES)}")
-            raise self.unsupported(f"the attribute {attribute.text} is")
+            if key.text not in ATTRIBUTES:
+                raise self.error(f"unknown attribute {key.text}{near(key.text, ATTRIBUTES)}; there are {', '.join(ATTRIBUTES)}")
+            if key.text in out:
+                raise self.error(f"the attribute {key.text} stands twice")
+            self.index += 1
+            out[key.text] = Attribute(self.attribute_value(key), self.at(key))
+            if not self.is_op(","):
+                break
+        self.expect_op("]")
+        return out
+
+    def attribute_value(self, key):
+        kinds = ATTRIBUTES[key.text]
+        if not self.take_op("="):
+            if NOTHING in kinds:
+                return None
+            raise self.expected(f"'=' and {kinds[0]}, the value of {key.text}")
+        token = self.token
+        if TEXTS in kinds and token.kind in (STRING, REGEX, TERMINAL):
+            self.index += 1
+            return _ATOMS[token.kind](self, token)
+        if NAME in kinds and token.kind is STRING:
+            self.index += 1
+            return token.value[0]
+        if NUMERAL in kinds and token.kind is NUMBER:
+            self.index += 1
+            return float(token.text) if token.value is None else token.value
+        raise self.expected(kinds[-1] + f", the value of {key.text}" if kinds != (NOTHING,) else f"no value behind {key.text}")
 
     def directive(self):
         keyword = self.next()
@@ -196,9 +335,21 @@ class _Parser:
             value = self.next()
             self.end_statement()
             return [Configure(value.text, self.at(value))]
-        if keyword.text in ("%declare", "%override"):
+        if keyword.text == "%declare":
+            return self.declare()
+        if keyword.text == "%override":
             raise self.unsupported(f"the statement {keyword.text} is", keyword)
         raise self.error(f"{keyword.text} is part of an expression and cannot begin a statement", keyword)
+
+    def declare(self):
+        out = []
+        while self.token.kind is TERMINAL:
+            token = self.next()
+            out.append(Declare(token.text, self.at(token)))
+        if not out:
+            raise self.expected("the name of a terminal, which is to be a special token")
+        self.end_statement()
+        return out
 
     def imports(self, at):
         path, name = self.token.text if self.is_op(".", "..") else "", None
@@ -253,7 +404,7 @@ class _Parser:
             if self.is_op("(", "["):
                 stack.append(_Frame(self.next(), complement, self.at(token)))
             elif (value := self.atom()) is not None:
-                frame.parts.append(self.postfix(_complement(value, complement)))
+                frame.parts.append(self.postfix(self.complemented(value, complement)))
             elif complement is not None:
                 raise self.expected("what ~ is the complement of")
             elif self.is_op("|"):
@@ -265,7 +416,8 @@ class _Parser:
             elif self.is_op("->"):
                 self.alias()
             elif token.kind is KEYWORD and token.text == "%if":
-                raise self.unsupported("conditions of parametric rules (%if) are")
+                self.index += 1
+                self.condition(frame, token)
             elif frame.opened is None:
                 return self.close(frame)
             else:
@@ -277,7 +429,7 @@ class _Parser:
                 value = self.close(frame)
                 if closing == "]":
                     value = ir.Repetition(value, 0, 1, at=frame.started)
-                stack[-1].parts.append(self.postfix(_complement(value, frame.complement)))
+                stack[-1].parts.append(self.postfix(self.complemented(value, frame.complement)))
 
     def continues(self):
         """Whether the newlines here are followed by a line that begins with ``|``; then they are consumed."""
@@ -292,6 +444,18 @@ class _Parser:
     def complement(self):
         """The place of a prefix ``~``, or None."""
         return self.at(self.next()) if self.is_op("~") else None
+
+    def complemented(self, value, at):
+        return value if at is None else ir.Complement(value, self.any_bytes, at=at)
+
+    def condition(self, frame, keyword):
+        """``%if condition`` at the end of an alternative."""
+        if frame.both:
+            raise self.error("%if stands only in rules, and & only in terminals", keyword)
+        condition = parameters.condition(self)
+        if not (self.token.kind is NEWLINE or self.is_op("|", ")", "]", "->")):
+            raise self.expected("the end of the alternative behind its condition")
+        frame.parts = [Guarded(self.sequence(frame), condition, at=self.at(keyword))]
 
     def alias(self):
         """``-> name`` names a branch of a syntax tree, which nobody asks for here."""
@@ -326,11 +490,34 @@ class _Parser:
         return read(self, token) if read else self.embedded(token)
 
     def name(self, token):
-        if self.is_op("::"):
-            raise self.unsupported(f"parametric rules ({token.text}::...) are")
-        if self.is_op("{") and self.tokens[self.index + 1].kind not in (NUMBER, OP):
-            raise self.unsupported(f"templates ({token.text}{{...}}) are")
+        if self.take_op("::"):
+            return Bound(token.text, parameters.value(self), at=self.at(token))
+        if self.is_op("{") and self.tokens[self.index + 1].kind is not NUMBER and self.tokens[self.index + 1].text != ",":
+            return self.call(token)
         return ir.Reference(token.text, at=self.at(token))
+
+    def call(self, name):
+        """The arguments of a template: names, strings, regexes, ranges, other templates."""
+        stack = [(name, [])]                                # templates that are open, with their arguments so far
+        while True:
+            self.index += 1
+            token = self.token
+            if token.kind not in (RULE, TERMINAL, STRING, REGEX):
+                raise self.expected("an argument of the template: a name, a string or a regex")
+            self.index += 1
+            if self.is_op("{") and token.kind is RULE:
+                stack.append((token, []))
+                continue
+            stack[-1][1].append(_ATOMS[token.kind](self, token))
+            while self.is_op("}"):
+                self.index += 1
+                opened, arguments = stack.pop()
+                value = Call(opened.text, tuple(arguments), at=self.at(opened))
+                if not stack:
+                    return value
+                stack[-1][1].append(value)
+            if not self.is_op(","):
+                raise self.expected("',' or '}'")
 
     def string(self, token):
         text, fold = token.value
@@ -353,7 +540,7 @@ class _Parser:
         pattern, flags = token.value
         try:
             tree = regex.parse(pattern, "rust", flags, allow_invalid_utf8=self.any_bytes)
-            if _sees_around(tree):
+            if regex.sees_around(tree):
                 regex.to_bytes(tree, Regexes("bytes"), look_around=False)       # is it more than an anchor at an edge?
         except GrammarError as e:
             offset = token.offset + 1
@@ -364,18 +551,39 @@ class _Parser:
         return ir.Pattern(tree, pattern, at=self.at(token))
 
     def special(self, token):
-        raise self.unsupported(f"special tokens ({token.text}) are", token)
+        try:
+            return token_set(token.text, at=self.at(token))
+        except GrammarError as e:
+            raise self.error(e.message, token) from None
 
     def reference(self, token):
-        raise self.unsupported(f"references to other grammars ({token.text}) are", token)
+        if token.text[1:].isdigit():
+            raise self.error("a grammar is referred to by its name, not by a number", token)
+        return ir.Embedded(token.text[1:], at=self.at(token))
 
     def embedded(self, keyword):
-        if keyword.text != "%json":
-            raise self.unsupported(f"{keyword.text} is", keyword)
+        if keyword.text == "%lark":
+            return self.nested(keyword)
         value = self.next()
+        if keyword.text == "%regex":
+            try:
+                return substrings(value.text, at=self.at(keyword))
+            except GrammarError as e:
+                raise self.error(e.message, value) from None
         if value.text[0] not in "{tf":
             raise self.error("a JSON Schema is an object, true or false", value)
         return ir.Json(value.text, at=self.at(keyword))
+
+    def nested(self, keyword):
+        """``%lark { statements }``: the statements, to be built as a grammar of their own."""
+        opened = self.token
+        self.expect_op("{", "a nested grammar is written %lark { ... }")
+        if self.depth == DEEPEST:
+            raise LimitError("more than {} grammars inside one another (line {}, column {})".format(DEEPEST, *self.at(keyword)))
+        inner = _Parser(self.source, self.tokens, self.index, self.depth + 1)
+        statements = inner.statements(opened)
+        self.index = inner.index + 1
+        return Nested(tuple(statements), at=self.at(keyword))
 
     def postfix(self, body):
         """`body` with the repetition that follows it, if one does."""
@@ -421,22 +629,6 @@ class _Parser:
                 ir.MOST_COPIES, *self.at(token)))
         self.index += 1
         return token.value
-
-
-def _sees_around(tree):
-    """Whether there is an anchor or look-around in the syntax tree of a regex."""
-    todo = [tree]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, (regex.Look, regex.Anchor)):
-            return True
-        todo.extend(getattr(node, "parts", ()))
-        todo.extend([node.part] if hasattr(node, "part") else ())
-    return False
-
-
-def _complement(value, at):
-    return value if at is None else ir.Complement(value, at=at)
 
 
 _ATOMS = {RULE: _Parser.name, TERMINAL: _Parser.name, STRING: _Parser.string, REGEX: _Parser.regex,

@@ -11,11 +11,12 @@ from llgcy.grammar.regex.lower import search, to_bytes, to_chars
 from llgcy.grammar.regex.python import Python
 from llgcy.grammar.regex.rust import Rust
 from llgcy.grammar.regex.tree import (
-    ANY, EMPTY, NOTHING, TEXT, Alternate, Anchor, Both, Bytes, Chars, Complement, Concat, Literal, Look, Repeat, alternate, chars, concat, literal)
+    ANY, EMPTY, NOTHING, TEXT, Alternate, Anchor, Both, Bytes, Chars, Complement, Concat, Literal, Look, Repeat, alternate, chars, concat, literal,
+    sees_around)
 from llgcy.grammar.regex.unicode import UNICODE_VERSION
 
 __all__ = ["ANY", "EMPTY", "NOTHING", "TEXT", "UNICODE_VERSION", "Alternate", "Anchor", "Both", "Bytes", "Chars", "Complement", "Concat",
-           "Literal", "Look", "Repeat", "alternate", "chars", "concat", "literal", "parse", "search", "to_bytes", "to_chars"]
+           "Literal", "Look", "Repeat", "alternate", "chars", "concat", "literal", "parse", "search", "sees_around", "to_bytes", "to_chars"]
 
 FLAVORS = {"python": Python, "rust": Rust, "ecma": Ecma}
 RE_FLAGS = {re.ASCII: "a", re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x"}

@@ -153,3 +153,15 @@ def line_start(terminators, column=None):
 def line_end(terminators, column=None):
     """The end of the text, or before one of the terminators."""
     return Alternate((Anchor(False, column), Look(Chars(terminators), True, False, column)))
+
+
+def sees_around(tree):
+    """Is there an anchor or look-around in it?"""
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (Look, Anchor)):
+            return True
+        todo.extend(getattr(node, "parts", ()))
+        todo.extend([node.part] if hasattr(node, "part") else ())
+    return False
