@@ -1,6 +1,7 @@
 """Constrained decoding: which tokens may come next under a grammar, in microseconds, and never wrongly."""
 from llgcy.api import Grammar, compile
 from llgcy.bitmask import allocate_bitmask, apply_bitmask
+from llgcy.compiler import Compiler
 from llgcy.core.batch import accept_batch, fill_bitmasks, fill_draft_bitmasks
 from llgcy.core.matcher import CompiledGrammar, Matcher
 from llgcy.errors import (GrammarError, InvalidInstanceError, LimitError, LlgcyError, StateError, TokenizerError, UnsatisfiableError,
@@ -11,7 +12,7 @@ from llgcy.tokenizer import Tokenizer
 from llgcy.version import __version__
 
 __all__ = [
-    "CompiledGrammar", "Grammar", "GrammarError", "InvalidInstanceError", "LimitError", "Limits", "LlgcyError", "Matcher", "Sampler",
+    "CompiledGrammar", "Compiler", "Grammar", "GrammarError", "InvalidInstanceError", "LimitError", "Limits", "LlgcyError", "Matcher", "Sampler",
     "StateError", "Tokenizer", "TokenizerError", "UnsatisfiableError", "UnsupportedKeywordError", "__version__", "accept_batch",
     "allocate_bitmask", "apply_bitmask", "compile", "fill_bitmasks", "fill_draft_bitmasks",
 ]

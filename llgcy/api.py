@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from llgcy.bitmask import allocate_bitmask
+from llgcy.content import Content, field, json_text
 from llgcy.core.config import GrammarMachine
 from llgcy.core.json import JsonMachine
 from llgcy.core.machine import Machine
@@ -37,19 +38,28 @@ class _Schema:
         self.schema, self.options = schema, Options.of(**options)
         self.gap, self.surrounded = 0 if whitespace == "compact" else LONGEST_GAP, surrounding_space
         # Reading proves that some document is valid. The automaton belongs to one machine; the first takes this one.
-        self.ready: Automaton | None = Automaton(schema, self.options)
-        self.warnings: tuple[str, ...] = tuple(self.ready.warnings)
+        automaton = Automaton(schema, self.options)
+        self.ready = [automaton]
+        self.warnings: tuple[str, ...] = tuple(automaton.warnings)
+        # What is read again later must not have changed meanwhile.
+        self.schema = json_text(schema)
+        self.options = self.options._replace(resources={uri: json_text(document) for uri, document in self.options.resources.items()})
+        self.content: Content | None = {"kind": "json_schema", "schema": self.schema, "whitespace": whitespace,
+                                        "surrounding_space": surrounding_space, **self.options._asdict()}
 
     def machine(self, budget: Budget, horizon: int, tokens: _Tokens | None = None) -> Machine:
-        automaton, self.ready = self.ready or Automaton(self.schema, self.options), None
+        try:
+            automaton = self.ready.pop()        # at once, or two threads might share it
+        except IndexError:
+            automaton = Automaton(self.schema, self.options)
         return JsonMachine(automaton, budget, horizon, self.gap, self.surrounded)
 
 
 class _Rules:
     """A grammar of rules over lexemes; makes machines for it."""
 
-    def __init__(self, grammar: ir.Grammar):
-        self.grammar = grammar
+    def __init__(self, grammar: ir.Grammar, content: Content | None):
+        self.grammar, self.content = grammar, content
         self.schemas = {node: _Schema(node.schema, **dict(node.options)) for node in grammar.sources(ir.Json)}
         self.warnings: tuple[str, ...] = tuple(warning for schema in self.schemas.values() for warning in schema.warnings)
 
@@ -77,10 +87,10 @@ class _Tokens:
         return resolve(node, self.tokenizer, self.known)
 
 
-def _rules(grammar: ir.Grammar) -> _Rules | _Schema:
+def _rules(grammar: ir.Grammar, content: Content | None = None) -> _Rules | _Schema:
     """A grammar that is nothing but a JSON document is one for the JSON machine."""
     document = grammar.document
-    return _Rules(grammar) if document is None else _Schema(document.schema, **dict(document.options))
+    return _Rules(grammar, content) if document is None else _Schema(document.schema, **dict(document.options))
 
 
 class Grammar:
@@ -149,7 +159,7 @@ class Grammar:
         GrammarError
             With ``line`` and ``column``.
         """
-        return cls(_rules(lark.read(text, lexing=lexing)))
+        return cls(_rules(lark.read(text, lexing=lexing), {"kind": "lark", "text": text, "lexing": lexing}))
 
     @classmethod
     def from_gbnf(cls, text: str, *, root: str = "root") -> Grammar:
@@ -166,7 +176,7 @@ class Grammar:
         GrammarError
             With ``line`` and ``column``.
         """
-        return cls(_rules(gbnf.read(text, root)))
+        return cls(_rules(gbnf.read(text, root), {"kind": "gbnf", "text": text, "root": root}))
 
     @classmethod
     def from_regex(cls, pattern: str | re.Pattern[str], *, flavor: str = "python") -> Grammar:
@@ -182,12 +192,14 @@ class Grammar:
         GrammarError
             With the column, where it is malformed or needs what no automaton can do (back-references).
         """
-        return cls(_rules(choices.from_regex(pattern, flavor)))
+        source, flags = (pattern.pattern, pattern.flags) if isinstance(pattern, re.Pattern) else (pattern, 0)
+        return cls(_rules(choices.from_regex(pattern, flavor), {"kind": "regex", "pattern": source, "flags": flags, "flavor": flavor}))
 
     @classmethod
     def from_choices(cls, texts: Iterable[str]) -> Grammar:
         """Exactly these texts; a hundred thousand of them are one lexeme."""
-        return cls(_rules(choices.from_choices(texts)))
+        texts = list(texts) if not isinstance(texts, (str, bytes)) else texts
+        return cls(_rules(choices.from_choices(texts), {"kind": "choices", "texts": texts}))
 
     @classmethod
     def from_grammars(cls, source: list[Any] | dict[str, Any] | str) -> Grammar:
@@ -211,7 +223,7 @@ class Grammar:
         >>> g.accepts("JSON: 12")
         True
         """
-        return cls(_rules(named.read(source)))
+        return cls(_rules(named.read(source), {"kind": "grammars", "source": json_text(source)}))
 
     @classmethod
     def from_constraint(cls, constraint: dict[str, Any] | None) -> Grammar:
@@ -269,6 +281,16 @@ class Grammar:
             return cls.from_gbnf(text)
         return cls.from_grammars(text)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_content, (self._content(),)
+
+    def _content(self) -> Content:
+        """What it was made from, see `llgcy.content`."""
+        content: Content | None = self._source.content
+        if content is None:
+            raise TypeError("this grammar was made from parts that have no saved form")
+        return content
+
     def accepts(self, text: str | bytes) -> bool:
         """Is the whole text in the language?"""
         matcher = self._by_bytes.matcher()
@@ -279,9 +301,56 @@ class Grammar:
         return _compile(self, Tokenizer.single_byte(), known=False)
 
 
+def _from_content(content: Content) -> Grammar:
+    """The grammar that was made from a content, which may come from outside.
+
+    Raises
+    ------
+    GrammarError
+        It is no content, or no grammar can be made from it.
+    """
+    kind = content.get("kind")
+    if kind == "json_schema":
+        names = ("whitespace", "surrounding_space", *Options._fields)
+        options = {name: field(content, name, str, bool, dict, type(None)) for name in names}
+        for document in options["resources"].values() if isinstance(options["resources"], dict) else [None]:
+            if type(document) is not str:
+                raise GrammarError("the resources of a saved schema must be JSON texts by URI")
+        return Grammar.from_json_schema(field(content, "schema", str), **options)
+    if kind == "lark":
+        return Grammar.from_lark(field(content, "text", str), lexing=field(content, "lexing", str, type(None)))
+    if kind == "gbnf":
+        return Grammar.from_gbnf(field(content, "text", str), root=field(content, "root", str))
+    if kind == "regex":
+        pattern, flags, flavor = field(content, "pattern", str), field(content, "flags", int), field(content, "flavor", str)
+        if flags:
+            try:
+                return Grammar.from_regex(re.compile(pattern, flags), flavor=flavor)
+            except (re.error, ValueError, OverflowError, RecursionError) as error:
+                raise GrammarError(f"a saved regular expression: {error}") from None
+        return Grammar.from_regex(pattern, flavor=flavor)
+    if kind == "choices":
+        return Grammar.from_choices(field(content, "texts", list))
+    if kind == "grammars":
+        return Grammar.from_grammars(field(content, "source", str))
+    raise GrammarError(f"{kind!r} is no kind of saved grammar that this version knows")
+
+
 @functools.lru_cache(maxsize=16)
 def _vocabulary(tokenizer: Tokenizer) -> Vocabulary:
     return Vocabulary(tokenizer.text_tokens(), tokenizer.eos_token_ids)
+
+
+class _Making:
+    """What a compiled grammar is made from, as often as it is made."""
+
+    def __init__(self, grammar: Grammar, vocabulary: Vocabulary, tokens: _Tokens, limits: Limits):
+        self.grammar, self.vocabulary, self.tokens, self.limits = grammar, vocabulary, tokens, limits
+
+    def __call__(self) -> tuple[Machine, Budget]:
+        """A new machine, and the budget of all that it makes."""
+        budget = Budget(self.limits.grammar_bytes, "the grammar")
+        return self.grammar._source.machine(budget, max(1, self.vocabulary.trie.longest), self.tokens), budget
 
 
 def compile(grammar: Grammar, tokenizer: Tokenizer, limits: Limits | None = None) -> CompiledGrammar:
@@ -310,13 +379,9 @@ def compile(grammar: Grammar, tokenizer: Tokenizer, limits: Limits | None = None
 def _compile(grammar: Grammar, tokenizer: Tokenizer, limits: Limits | None = None, known: bool = True) -> CompiledGrammar:
     """``known``: False where the tokenizer stands in for one that is not known yet; tokens that it does not have never come then."""
     limits = limits or Limits()
-    vocabulary, tokens = _vocabulary(tokenizer), _Tokens(tokenizer, known)
-
-    def make() -> tuple[Machine, Budget]:
-        budget = Budget(limits.grammar_bytes, "the grammar")
-        return grammar._source.machine(budget, max(1, vocabulary.trie.longest), tokens), budget
-
-    compiled = CompiledGrammar(grammar, tokenizer, vocabulary, make, limits.mask_bytes)
+    vocabulary = _vocabulary(tokenizer)
+    making = _Making(grammar, vocabulary, _Tokens(tokenizer, known), limits)
+    compiled = CompiledGrammar(grammar, tokenizer, vocabulary, making, limits.mask_bytes)
     if vocabulary.missing:      # what no text can do without is missed at once; the rest when a text comes to it
         compiled.matcher().fill_next_token_bitmask(allocate_bitmask(1, tokenizer.vocab_size))
     return compiled

@@ -94,10 +94,59 @@ cdef class CompiledGrammar:
             raise ValueError(f"tokens must be 'any' or 'canonical', not {tokens!r}")
         return Matcher(self, eos_token_ids, prompt, tokens == "canonical")
 
+    def save(self, path):
+        """Writes what the grammar was made from, and the tokenizer's fingerprint, to a file; see `llgcy.saved`.
+
+        Raises
+        ------
+        TypeError
+            It was made from parts that have no saved form.
+        """
+        from llgcy import saved         # a layer above, which only this shortcut knows
+
+        saved.save(self, path)
+
+    @staticmethod
+    def load(path, tokenizer, limits=None):
+        """Reads a compiled grammar from a file, which may come from anywhere.
+
+        Parameters
+        ----------
+        path : str or path
+        tokenizer : Tokenizer
+            With the content of the one that the grammar was compiled for.
+        limits : Limits, optional
+
+        Returns
+        -------
+        CompiledGrammar
+
+        Raises
+        ------
+        GrammarError
+            The file is damaged, of another version, or its grammar is refused.
+        TokenizerError
+            The grammar was compiled for another tokenizer.
+        """
+        from llgcy import saved         # see save()
+
+        return saved.load(path, tokenizer, limits)
+
+    def __reduce__(self):
+        from llgcy import saved         # see save()
+
+        return saved.unpickle, (saved.dumps(self), self.tokenizer, self.make.limits)
+
     @property
     def machine(self):
         """The recogniser in use."""
         return self.engine.machine
+
+    @property
+    def size(self):
+        """Bytes of all that it has made, as far as they are counted."""
+        cdef Engine engine = self.engine
+        return (0 if engine.budget is None else engine.budget.used) + engine.masks.young.budget.used + engine.masks.old.budget.used
 
     def stats(self):
         """Counters, as a dict of int: states, masks by kind, bytes, ``renewals``."""
@@ -820,6 +869,9 @@ cdef class Matcher:
         finally:
             engine.lock.release()
         return some
+
+    def __reduce__(self):
+        raise TypeError("a matcher cannot be pickled; pickle its CompiledGrammar, and let a new matcher accept the tokens so far")
 
     def stats(self):
         """Counters of this sequence, as a dict."""

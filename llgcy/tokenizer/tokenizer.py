@@ -225,7 +225,7 @@ class Tokenizer:
         [104, 195, 169]
         """
         tokens = [bytes([byte]) for byte in range(256)]
-        return cls(Vocabulary(tokens, {"<|end|>": 256}, (256,), lambda text: list(text.encode()), "single_byte"), None, vocab_size)
+        return cls(Vocabulary(tokens, {"<|end|>": 256}, (256,), _utf8, "single_byte"), None, vocab_size)
 
     # Ids and bytes
 
@@ -330,6 +330,12 @@ class Tokenizer:
             "missing_bytes": [byte for byte in range(256) if bytes([byte]) not in distinct],
         }
 
+    def __getstate__(self) -> dict[str, Any]:
+        function = self._encode.args[0] if isinstance(self._encode, functools.partial) else self._encode
+        if "<" in getattr(function, "__qualname__", ""):        # a lambda, or a function inside of one
+            raise TypeError("a tokenizer whose encode= is a lambda or a local function can't be pickled; give it one that a module has")
+        return {name: value for name, value in vars(self).items() if name != "_longest_match"}
+
     def __repr__(self) -> str:
         return f"<llgcy.Tokenizer {self.source}: {self.vocab_size} ids, eos {', '.join(map(str, self.eos_token_ids))}>"
 
@@ -337,6 +343,10 @@ class Tokenizer:
         if not 0 <= id < self.vocab_size:
             raise ValueError(f"{id} is not an id of the vocabulary, which has {self.vocab_size} ids")
         return id
+
+
+def _utf8(text: str) -> list[int]:
+    return list(text.encode())
 
 
 def _call(encode: Callable[[str], Iterable[int]], special_ids: frozenset[int], text: str) -> list[int]:
