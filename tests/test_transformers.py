@@ -156,6 +156,35 @@ def test_assisted_decoding(model, tokenizer, prompts, name, options):
             assert ids.tolist() == model.generate(**prompt, logits_processor=[processor], max_new_tokens=30).tolist()
 
 
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_beams_that_are_sampled(model, tokenizer, prompts, name):
+    """Where the grammar leaves fewer candidates than beams, beam search goes on with tokens of probability zero; such rows die out."""
+    for seed in range(3):
+        transformers.set_seed(seed)
+        processor = LogitsProcessor(GRAMMARS[name], tokenizer, model=model)
+        judged(name, processor.texts(model.generate(**prompts, logits_processor=[processor], num_beams=4, do_sample=True, max_new_tokens=30)))
+
+
+def test_dead_rows(bytewise):
+    """A refused token among log-probabilities: that row is dead, and no other."""
+    a, b, c, d, end = 97, 98, 99, 100, 256
+    even = torch.full((2, 400), 1 / 400).log()
+
+    def left(*ids):
+        return [torch.nonzero(torch.isfinite(row)).flatten().tolist() for row in bytewise(torch.tensor(ids), even)]
+
+    assert left([1], [1]) == [[a, c], [a, c]]
+    assert left([1, a], [1, d]) == [[b], [end]]
+    assert left([1, d, d], [1, a, b]) == [[end], [end]]
+    assert left([1, a], [1, c]) == [[b], [d, end]]                  # neither is what it was
+    assert left([1, d, 5], [1, c, d]) == [[end], [end]]
+    assert left([1, c], [1, d]) == [[d, end], [end]]
+    with pytest.raises(llgcy.StateError, match="token 100"):
+        bytewise.texts(torch.tensor([[1, c, d], [1, d, end]]))
+    with pytest.raises(llgcy.StateError, match=r"token 100 \(b'd'\) is not allowed after b''"):
+        bytewise(torch.tensor([[1, c, d], [1, d, 5]]), even + 1)
+
+
 def test_prompt_lookup(model, tokenizer):
     processor = LogitsProcessor(GRAMMARS["schema"], tokenizer, model=model)
     prompt = tokenizer('{"name":"Ann","age":30,"tags":["red","blue"]} {"name":"Bob","age":30,"tags":["red","blue"]}', return_tensors="pt", return_token_type_ids=False)

@@ -32,12 +32,12 @@ class ModelCache:
 
     def __init__(self, read: Callable[[Any], Tokenizer]):
         self._read = read
-        self._lock = threading.RLock()
-        self._models: weakref.WeakKeyDictionary[Any, tuple[Tokenizer, collections.OrderedDict[int, CompiledGrammar]]] = weakref.WeakKeyDictionary()
+        self._lock = threading.Lock()
+        self._models: weakref.WeakKeyDictionary[Any, _Model] = weakref.WeakKeyDictionary()
 
     def tokenizer(self, model: Any) -> Tokenizer:
         """The tokenizer of the model."""
-        return self._entry(model)[0]
+        return self._entry(model).tokenizer
 
     def compiled(self, grammar: Grammar | CompiledGrammar, model: Any) -> CompiledGrammar:
         """The grammar, ready for the model.
@@ -49,27 +49,40 @@ class ModelCache:
         ValueError
             It was compiled for a vocabulary of another size.
         """
-        tokenizer, grammars = self._entry(model)
+        entry = self._entry(model)
         if isinstance(grammar, CompiledGrammar):
-            if grammar.tokenizer.vocab_size != tokenizer.vocab_size:
-                raise ValueError(f"the grammar is compiled for a vocabulary of {grammar.tokenizer.vocab_size:,} ids, the model has {tokenizer.vocab_size:,}")
+            if grammar.tokenizer.vocab_size != entry.tokenizer.vocab_size:
+                raise ValueError(f"the grammar is compiled for a vocabulary of {grammar.tokenizer.vocab_size:,} ids, the model has "
+                                 f"{entry.tokenizer.vocab_size:,}")
             return grammar
         if not isinstance(grammar, Grammar):
             raise TypeError(f"expected a llgcy.Grammar or a compiled one, not {type(grammar).__name__}; Grammar.from_json_schema() takes schemas and types")
-        with self._lock:
-            found = grammars.get(id(grammar))        # which is alive as long as the compiled grammar, and so its id is its own
-            if found is None:
-                begin = time.perf_counter()
-                found = grammars[id(grammar)] = compile(grammar, tokenizer)
-                LOGGER.info("a grammar compiled for %s in %.1f ms", tokenizer.source, 1000 * (time.perf_counter() - begin))
-            grammars.move_to_end(id(grammar))
-            while len(grammars) > REMEMBERED:
-                grammars.popitem(last=False)
-            return found
+        return entry.compiled(grammar)
 
-    def _entry(self, model: Any) -> tuple[Tokenizer, collections.OrderedDict[int, CompiledGrammar]]:
+    def _entry(self, model: Any) -> _Model:
         with self._lock:
             entry = self._models.get(model)
             if entry is None:
-                entry = self._models[model] = (self._read(model), collections.OrderedDict())
+                entry = self._models[model] = _Model(self._read(model))
             return entry
+
+
+class _Model:
+    """What is known of one model."""
+
+    def __init__(self, tokenizer: Tokenizer):
+        self.tokenizer = tokenizer
+        self._lock = threading.Lock()
+        self._grammars: collections.OrderedDict[int, CompiledGrammar] = collections.OrderedDict()
+
+    def compiled(self, grammar: Grammar) -> CompiledGrammar:
+        with self._lock:
+            found = self._grammars.get(id(grammar))        # alive as long as its compiled grammar is, so that the id is its own
+            if found is None:
+                begin = time.perf_counter()
+                found = self._grammars[id(grammar)] = compile(grammar, self.tokenizer)
+                LOGGER.info("a grammar compiled for %s in %.1f ms", self.tokenizer.source, 1000 * (time.perf_counter() - begin))
+            self._grammars.move_to_end(id(grammar))
+            while len(self._grammars) > REMEMBERED:
+                self._grammars.popitem(last=False)
+            return found

@@ -9,7 +9,7 @@ Sources: ``transformers.generation.utils`` (``_sample``, ``_beam_search``, ``_as
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 import torch
@@ -17,12 +17,21 @@ import torch
 import transformers
 from llgcy.api import Grammar, compile
 from llgcy.bitmask import allocate_bitmask, apply_bitmask
+from llgcy.core.batch import fill_bitmasks
 from llgcy.core.matcher import CompiledGrammar, Matcher
 from llgcy.errors import StateError
 from llgcy.integrations.cache import ModelCache
+from llgcy.sampler import set_only
 from llgcy.tokenizer import Tokenizer
 
 _CACHE = ModelCache(Tokenizer.from_huggingface)
+
+
+class _Row(NamedTuple):
+    """The state of a row."""
+
+    matcher: Matcher            # after all its tokens, but those behind EOS and those from `refused` on
+    refused: int | None         # the place of a token that was not allowed: the row is dead
 
 
 class LogitsProcessor(transformers.LogitsProcessor):       # type: ignore[misc]
@@ -79,7 +88,7 @@ class LogitsProcessor(transformers.LogitsProcessor):       # type: ignore[misc]
         self._prompt: torch.Tensor | None = None
         self._longest = 0                        # columns of ids, prompt included, that were seen at most
         self._ids = numpy.empty((0, 0), numpy.int64)        # what was generated, as of the last call
-        self._rows: list[Matcher] = []           # the state of each of its rows
+        self._rows: list[_Row] = []              # the state of each of its rows
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Scores with minus infinity for all that may not come next.
@@ -95,9 +104,14 @@ class LogitsProcessor(transformers.LogitsProcessor):       # type: ignore[misc]
             raise self._error
         try:
             self._follow(input_ids)
+            alive = [index for index, row in enumerate(self._rows) if row.refused is None]
+            if len(alive) < len(self._rows) and not _are_log_probabilities(scores):
+                index, place = next((index, row.refused) for index, row in enumerate(self._rows) if row.refused is not None)
+                raise self._refused(self._ids[index].tolist(), place)
             bitmask = allocate_bitmask(len(self._rows), self._size)
-            for row, matcher in enumerate(self._rows):
-                matcher.fill_next_token_bitmask(bitmask, row)
+            fill_bitmasks([self._rows[index].matcher for index in alive], bitmask, alive)
+            for index in set(range(len(self._rows))).difference(alive):
+                set_only(bitmask[index], self._begin.eos_token_ids)
             if scores.shape[-1] < self._size:
                 self._check_width(bitmask, scores.shape[-1])
         except BaseException as error:       # some rows have moved and others have not
@@ -133,7 +147,7 @@ class LogitsProcessor(transformers.LogitsProcessor):       # type: ignore[misc]
             matcher = self._begin.fork()
             taken = 0
             for token in row:
-                if not matcher.accept_token(token):
+                if not (0 <= token < self._size and matcher.accept_token(token)):
                     raise self._refused(row, taken)
                 if matcher.is_terminated():
                     break
@@ -150,20 +164,19 @@ class LogitsProcessor(transformers.LogitsProcessor):       # type: ignore[misc]
         if self._prompt is None:
             self._prompt = input_ids.clone()
             self._longest = columns
-            self._ids, self._rows = numpy.empty((len(input_ids), 0), numpy.int64), [self._begin.fork() for _ in range(len(input_ids))]
+            self._ids, self._rows = numpy.empty((len(input_ids), 0), numpy.int64), [_Row(self._begin.fork(), None) for _ in range(len(input_ids))]
             return
         prompt = self._prompt.shape[1]
         if columns > self._longest + 1 or not torch.equal(input_ids[:, :prompt], self._prompt):      # unequal, too, where shapes are
             raise StateError("these rows do not continue those of the last call; a processor serves one generate() call: make another, or reset() it")
         ids = input_ids[:, prompt:].cpu().numpy()
         if self._ids.shape == (len(ids), ids.shape[1] - 1) and numpy.array_equal(ids[:, :-1], self._ids):      # by far the most frequent
-            for row, matcher in enumerate(self._rows):
-                self._accept(matcher, ids[row], ids.shape[1] - 1)
+            self._rows = [self._moved(state, ids[row], ids.shape[1] - 1) for row, state in enumerate(self._rows)]
         else:
             self._rows = self._found(ids)
         self._ids, self._longest = ids.copy(), max(self._longest, columns)
 
-    def _found(self, ids: numpy.ndarray) -> list[Matcher]:
+    def _found(self, ids: numpy.ndarray) -> list[_Row]:
         """The states of rows that may have moved, grown or shrunk."""
         width = ids.shape[1]
         parents = {row.tobytes(): index for index, row in enumerate(self._ids)} if self._ids.shape[1] == width - 1 else {}
@@ -173,12 +186,12 @@ class LogitsProcessor(transformers.LogitsProcessor):       # type: ignore[misc]
             common = width - 1
             if parent is None:
                 parent, common = self._nearest(row)
-            matcher = self._rows[parent].fork()
+            known = self._rows[parent]
+            matcher = known.matcher.fork()
             if matcher.steps > common:
                 matcher.rollback(matcher.steps - common)
-            for place in range(min(common, matcher.steps), width):
-                self._accept(matcher, row, place)
-            out.append(matcher)
+            refused = known.refused if known.refused is not None and known.refused < common else None
+            out.append(self._moved(_Row(matcher, refused), row, common if refused is not None else min(common, matcher.steps)))
         return out
 
     def _nearest(self, row: numpy.ndarray) -> tuple[int, int]:
@@ -188,12 +201,17 @@ class LogitsProcessor(transformers.LogitsProcessor):       # type: ignore[misc]
         best = int(equal.argmax())
         return best, int(equal[best])
 
-    def _accept(self, matcher: Matcher, row: numpy.ndarray, place: int) -> None:
-        # A finished row gets padding, of which nothing is to be thought; its mask leaves it EOS, so that no sum over it is undefined.
-        if not matcher.is_terminated():
+    def _moved(self, state: _Row, row: numpy.ndarray, place: int) -> _Row:
+        """The state after the row's tokens from a place on; its matcher moves."""
+        matcher = state.matcher
+        for place in range(place, len(row)):
+            # A finished row gets padding, of which nothing is to be thought; its mask leaves it EOS, so that no sum over it is undefined.
+            if state.refused is not None or matcher.is_terminated():
+                break
             token = int(row[place])
             if not (0 <= token < self._size and matcher.accept_token(token)):
-                raise self._refused(row.tolist(), place)
+                return _Row(matcher, place)
+        return state
 
     def _refused(self, row: list[int], place: int) -> StateError:
         token, tokenizer = row[place], self.compiled.tokenizer
@@ -206,3 +224,12 @@ class LogitsProcessor(transformers.LogitsProcessor):       # type: ignore[misc]
         bits = numpy.unpackbits(bitmask.view(numpy.uint8), axis=1, bitorder="little")
         if not bits[:, :columns].any(axis=1).all():
             raise StateError(f"the model has {columns} logits, the tokenizer {self._size} ids, and all that may come next are beyond the logits")
+
+
+def _are_log_probabilities(scores: torch.Tensor) -> bool:
+    """Is this beam search, which alone works with them?
+
+    Where it finds fewer candidates than it wants (mostly when it samples), it fills up with some of probability zero, among them tokens
+    that were refused. Such a row is dead, and is let go when others have been found; elsewhere a refused token is part of the text.
+    """
+    return bool((torch.logsumexp(scores.float(), dim=-1).abs() < 0.01).all())
