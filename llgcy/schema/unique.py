@@ -23,6 +23,7 @@ def distinct(formulas, array):
 
     Examples
     --------
+    >>> from llgcy.schema.formula import Formulas
     >>> fs = Formulas(None)
     >>> few = fs.all_of([fs.item(0, None, fs.constants(["a", None]) ^ 1) ^ 1])
     >>> len(fs.units(distinct(fs, few)))
