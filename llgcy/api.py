@@ -67,7 +67,10 @@ class _Rules:
         def make(source: ir.Node) -> Any:
             if isinstance(source, ir.Json):
                 return self.schemas[source].machine(budget, horizon)
-            return tokens.ids(source) if isinstance(source, ir.Tokens) else made(source.grammar)
+            if isinstance(source, ir.Tokens):
+                return tokens.ids(source)
+            assert isinstance(source, ir.Embedded) and isinstance(source.grammar, ir.Grammar), "names are linked before"
+            return made(source.grammar)
 
         def made(grammar: ir.Grammar) -> Machine:
             regexes = Regexes("bytes", budget)
