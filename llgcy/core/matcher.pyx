@@ -815,7 +815,7 @@ cdef class Matcher:
             out[self.eos_ids[i] >> 5] |= <uint32_t>1 << (self.eos_ids[i] & 31)
 
     cdef int _fill_at(self, Engine engine, const State* at, const Mask* mask, Work work, uint32_t* out) except -1 nogil:
-        cdef int some
+        cdef int some, ends
         cdef int32_t i, token
         cdef State unit
         if mask != NULL:
@@ -827,9 +827,13 @@ cdef class Matcher:
                 token = self.compiled.eos_ids[i]
                 if not engine.unit(at, token, &unit):       # the grammar does not name it here
                     out[token >> 5] &= ~(<uint32_t>1 << (token & 31))
-            if engine.accepting(at):
-                for i in range(self.n_eos):
-                    out[self.eos_ids[i] >> 5] |= <uint32_t>1 << (self.eos_ids[i] & 31)
+            ends = engine.accepting(at)
+            for i in range(self.n_eos):
+                token = self.eos_ids[i]
+                if ends:
+                    out[token >> 5] |= <uint32_t>1 << (token & 31)
+                elif not engine.unit(at, token, &unit):     # it ends the text, whatever it spells
+                    out[token >> 5] &= ~(<uint32_t>1 << (token & 31))
         return some
 
     cdef int _fill_healing(self, Engine engine, uint32_t* out) except -1:
