@@ -6,13 +6,14 @@ from llgcy.core.batch import accept_batch, fill_bitmasks, fill_draft_bitmasks
 from llgcy.core.matcher import CompiledGrammar, Matcher
 from llgcy.errors import (GrammarError, InvalidInstanceError, LimitError, LlgcyError, StateError, TokenizerError, UnsatisfiableError,
                           UnsupportedKeywordError)
+from llgcy.explain import Explanation
 from llgcy.limits import Limits
 from llgcy.sampler import Sampler
 from llgcy.tokenizer import Tokenizer
 from llgcy.version import __version__
 
 __all__ = [
-    "CompiledGrammar", "Compiler", "Grammar", "GrammarError", "InvalidInstanceError", "LimitError", "Limits", "LlgcyError", "Matcher", "Sampler",
-    "StateError", "Tokenizer", "TokenizerError", "UnsatisfiableError", "UnsupportedKeywordError", "__version__", "accept_batch",
-    "allocate_bitmask", "apply_bitmask", "compile", "fill_bitmasks", "fill_draft_bitmasks",
+    "CompiledGrammar", "Compiler", "Explanation", "Grammar", "GrammarError", "InvalidInstanceError", "LimitError", "Limits", "LlgcyError",
+    "Matcher", "Sampler", "StateError", "Tokenizer", "TokenizerError", "UnsatisfiableError", "UnsupportedKeywordError", "__version__",
+    "accept_batch", "allocate_bitmask", "apply_bitmask", "compile", "fill_bitmasks", "fill_draft_bitmasks",
 ]

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import re
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,6 +17,7 @@ from llgcy.core.regex import Regexes
 from llgcy.core.store import Budget
 from llgcy.core.trie import Vocabulary
 from llgcy.errors import GrammarError
+from llgcy.explain import Explanation, explain
 from llgcy.grammar import choices, gbnf, ir, lark, named
 from llgcy.grammar.lower import lower
 from llgcy.grammar.route import route
@@ -107,6 +109,7 @@ class Grammar:
 
     def __init__(self, source: Any):
         self._source = source
+        self._reading = threading.Lock()        # held while the machine of explain() is in use
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -298,6 +301,38 @@ class Grammar:
         """Is the whole text in the language?"""
         matcher = self._by_bytes.matcher()
         return matcher.accept_bytes(text.encode() if isinstance(text, str) else text) and matcher.is_accepting()
+
+    def explain(self, text: str | bytes) -> Explanation:
+        """How far a text goes, and what was expected there, in the terms of the grammar.
+
+        Parameters
+        ----------
+        text : str or bytes
+
+        Returns
+        -------
+        Explanation
+            ``accepted``, ``offset``, ``line``, ``column``, ``expected``, ``rule``; its str is a message.
+
+        Raises
+        ------
+        LimitError
+            The text needs more than the limits of a grammar.
+
+        Examples
+        --------
+        >>> print(Grammar.from_lark('start: "on" | "off"').explain("of"))
+        at its end, byte 2 (line 1, column 3): after 'of' something is missing; expected the rest of ("on" | "off"), in start; a shortest ending is 'f'
+        """
+        with self._reading:
+            return explain(self._machine, text.encode() if isinstance(text, str) else text)
+
+    @functools.cached_property
+    def _machine(self) -> Machine:
+        """A machine of its own for `explain`, under whose lock it is used."""
+        tokenizer, limits = Tokenizer.single_byte(), Limits()
+        machine, _ = _Making(self, _vocabulary(tokenizer), _Tokens(tokenizer, False), limits)()
+        return machine
 
     @functools.cached_property
     def _by_bytes(self) -> CompiledGrammar:

@@ -20,8 +20,6 @@ from llgcy.standin import StandIn
 from llgcy.version import __version__
 
 WIDTH = 40           # characters of the progress bar
-EXPECTED = 12        # ranges of bytes that a message names at most
-NEAR = 20            # bytes of the sample that a message shows before the place
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -219,15 +217,14 @@ def _check(options: argparse.Namespace) -> int:
         try:
             text = _read(path)
             grammar = _grammar(path, text)
-            compiled = llgcy.compile(grammar, llgcy.Tokenizer.single_byte())
+            explanation = grammar.explain(sample or b"")
             _warn(path, grammar)
-            wrong = sample is not None and _refusal(compiled, sample)
         except LlgcyError as error:
             _report(path, error, text, sys.stdout)
             refused = True
             continue
-        if wrong:
-            print(f"{path}: compiles, but refuses the sample {wrong}")
+        if sample is not None and not explanation.accepted:
+            print(f"{path}: compiles, but refuses the sample {explanation}")
             refused = True
         else:
             print(f"{path}: compiles" + ("" if sample is None else " and accepts the sample"))
@@ -243,44 +240,6 @@ def _grammar(path: str, text: str) -> llgcy.Grammar:
     if suffix == ".gbnf":
         return llgcy.Grammar.from_gbnf(text)
     return llgcy.Grammar.from_text(text)
-
-
-def _refusal(compiled: llgcy.CompiledGrammar, sample: bytes) -> str | None:
-    """Why and where the grammar, compiled for single bytes, refuses the sample; None where it accepts."""
-    matcher = compiled.matcher()
-    for offset, byte in enumerate(sample):
-        if not matcher.accept_token(byte):
-            read = sample[:offset]
-            lines = read.decode("utf-8", "replace").split("\n")
-            place = f"byte {offset} (line {len(lines)}, column {len(lines[-1]) + 1})"
-            return f"at {place}: {_shown(sample[offset:offset + 1])} after {_shown(read[-NEAR:])}; expected {_expected(matcher)}"
-    if not matcher.is_accepting():
-        return (f"at its end: after {_shown(sample[-NEAR:])} something is missing; expected {_expected(matcher)}; "
-                f"a shortest ending is {_shown(matcher.completion())}")
-    return None
-
-
-def _shown(data: bytes) -> str:
-    return repr(data.decode("utf-8", "backslashreplace"))
-
-
-def _expected(matcher: llgcy.Matcher) -> str:
-    """What may come next: ranges of bytes, and the end."""
-    bitmask = llgcy.allocate_bitmask(1, 257)
-    matcher.fill_next_token_bitmask(bitmask)
-    allowed = [id for id in range(257) if bitmask[0, id // 32] >> id % 32 & 1]
-    ranges: list[list[int]] = []
-    for byte in allowed:
-        if byte < 256 and ranges and ranges[-1][1] == byte - 1:
-            ranges[-1][1] = byte
-        else:
-            ranges.append([byte, byte])
-    names = ["the end" if first == 256 else _byte(first) + (f" to {_byte(last)}" if last > first else "") for first, last in ranges]
-    return ", ".join(names[:EXPECTED]) + (" or others" if len(names) > EXPECTED else "")
-
-
-def _byte(byte: int) -> str:
-    return repr(chr(byte)) if byte < 0x80 else f"byte 0x{byte:02X}"
 
 
 # Messages

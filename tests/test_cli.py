@@ -178,7 +178,7 @@ def test_check(llgcy, schema, tmp_path):
 def test_check_with_a_sample(llgcy, schema):
     assert llgcy("check", schema, "--text", '{"name": "a", "age": 12}') == (0, f"{schema}: compiles and accepts the sample\n", "")
     code, out, _ = llgcy("check", schema, "--text", '{"name": "a",\n "age": "12"}')
-    assert code == 1 and "byte 22 (line 2, column 9)" in out and "'1', '3'" not in out and "'1'" in out
+    assert code == 1 and "byte 22 (line 2, column 9)" in out and "expected a number" in out
     code, out, _ = llgcy("check", schema, "--text", '{"name": "a"')
     assert code == 1 and "at its end" in out and "','" in out
     ending = json.loads('{"name": "a"' + re.search(r"ending is '(.*)'$", out)[1])
@@ -189,6 +189,13 @@ def test_check_warns(llgcy, tmp_path):
     (tmp_path / "schema.json").write_text('{"type": "string", "format": "no-such-format"}')
     code, out, err = llgcy("check", tmp_path / "schema.json")
     assert code == 0 and "no-such-format" in err
+
+
+def test_check_of_a_grammar_that_names_tokens(llgcy, tmp_path):
+    (tmp_path / "x.lark").write_text('start: "a" <|end|>')
+    assert llgcy("check", tmp_path / "x.lark")[0] == 0
+    code, out, _ = llgcy("check", tmp_path / "x.lark", "--text", "a")
+    assert code == 1 and "expected <|end|>" in out
 
 
 def test_check_of_a_file_that_is_not_text(llgcy, tmp_path):
@@ -202,6 +209,7 @@ def test_check_knows_languages_by_name_and_by_text(llgcy, tmp_path):
         (tmp_path / name).write_text(text)
         sample = "1" if "const" in text else "x"
         assert llgcy("check", tmp_path / name, "--text", sample)[0] == 0
-        assert llgcy("check", tmp_path / name, "--text", sample + "y")[0] == 1
+        code, out, _ = llgcy("check", tmp_path / name, "--text", sample + "y")
+        assert code == 1 and "at byte 1 (line 1, column 2): 'y' after" in out
     (tmp_path / "g.txt").write_text("neither this nor that")
     assert llgcy("check", tmp_path / "g.txt")[0] == 1

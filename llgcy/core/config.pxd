@@ -18,7 +18,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from llgcy.core.lexer cimport ENDED, NOTHING, NUMBER, OPEN, Joint, Lexer
 from llgcy.core.lock cimport atomic_load, atomic_store
 from llgcy.core.machine cimport MISS, Machine, Split
-from llgcy.core.rows cimport NO_ROW, Buffer, Row, Rows, Shape, push, room
+from llgcy.core.rows cimport NO_ROW, Buffer, Row, Rows, Shape, Wait, push, room
 from llgcy.core.state cimport ALIVE, ASK, CROSS, DEAD, Leaf, State
 from llgcy.core.store cimport Arena, Budget, Index, Probe
 from llgcy.core.tables cimport GrammarTables
@@ -158,6 +158,9 @@ cdef class GrammarMachine(Machine):
     cdef int settle_apart(self, int32_t n, int32_t n_rows, State* out) except -1 nogil
     cdef int step_apart(self, int32_t configuration, uint8_t byte, bint grow, State* out) except -1 nogil
 
+    cdef int _expect(self, const State* at, dict out) except -1
+    cdef int _expect_in(self, int32_t row, int32_t lexer, int32_t gap, dict out) except -1
+    cdef object _rule(self, int32_t row, int32_t lexeme)
     cdef list _nested_ways(self, const State* at)
     cdef bint _ends(self, const State* at, bytes text) except -1
     cdef bytes _parted(self, const State* at, ways)

@@ -3,6 +3,7 @@ cimport cython
 from libc.stdlib cimport calloc, free, qsort
 from libc.string cimport memcmp, memcpy, memset
 
+from llgcy.core.machine cimport read_state, written
 from llgcy.core.store cimport hash_bytes
 from llgcy.core.tables cimport NO_SKIP, may_follow
 from llgcy.core.overlap import Overlaps
@@ -1204,22 +1205,6 @@ cdef class GrammarMachine(Machine):
         raise LimitError(f"no ending was found among {MAX_SEARCH:,} states; exact lexing always has one")
 
     # -- for Python --------------------------------------------------------------------------------------------------------
-    def begin(self):
-        """The state before the first byte, as 40 bytes."""
-        cdef State at
-        self.start(&at)
-        return written(&at)
-
-    def after(self, bytes state not None, bytes text not None):
-        """The state after some bytes; None where the text leaves the language."""
-        cdef State at
-        cdef uint8_t byte
-        read_state(state, &at)
-        for byte in text:
-            if self.step(&at, byte, True, &at) != ALIVE:
-                return None
-        return written(&at)
-
     def after_token(self, bytes state not None, int32_t id):
         """The state after a token that is read as the unit that the grammar names; None where it names none here."""
         cdef State at
@@ -1231,12 +1216,6 @@ cdef class GrammarMachine(Machine):
         cdef State at
         read_state(state, &at)
         return self.tokens_allowed(&at)
-
-    def may_end(self, bytes state not None):
-        """May the text end in a state?"""
-        cdef State at
-        read_state(state, &at)
-        return bool(self.accepting(&at))
 
     def key(self, bytes state not None):
         """The state under which masks of this one are remembered."""
@@ -1250,21 +1229,81 @@ cdef class GrammarMachine(Machine):
         state = self.after(self.begin(), text)
         return state is not None and self.may_end(state)
 
+    def expected(self, bytes state not None):
+        """See `Machine.expected`: lexemes by name, what is left of those that are being read, and what machines expect."""
+        cdef State at
+        read_state(state, &at)
+        out = {}
+        self._expect(&at, out)
+        return list(out)
+
+    cdef int _expect(self, const State* at, dict out) except -1:
+        cdef const Configuration* c
+        cdef const Member* m
+        cdef State inner
+        cdef Frame* frame
+        cdef int32_t i
+        if at.mode == SEVERAL or at.mode == APART:
+            c = <const Configuration*>self.configurations.at(at.row)
+            for i in range(c.members, c.members + c.n_members):
+                m = <const Member*>self.members.at(i)
+                if m.nested:
+                    self._expect(<State*>self.nested.at(m.nested), out)
+                else:
+                    self._expect_in(m.row, m.lexer, NO_GAP, out)
+        elif at.mode >= NESTED:
+            frame = self.unfold(at, &inner)
+            around = self._rule(frame.row, frame.lexeme)
+            for what, rule in self.machines[self.place[frame.lexeme]].expected(written(&inner)):
+                out[what, rule or around] = None
+            i = self.behind_nested(at)
+            if i:
+                self._expect_in(i, 0, NO_GAP, out)
+        else:
+            self._expect_in(at.row, at.leaf.v, at.gap, out)
+        return 0
+
+    cdef int _expect_in(self, int32_t row, int32_t lexer, int32_t gap, dict out) except -1:
+        cdef Shape* shape
+        cdef const int32_t* symbols
+        cdef int32_t i, k
+        if lexer:
+            for lexeme, leaf in self.lexer.leaves(lexer):
+                if self.tables.regexes.edges(leaf):
+                    out[f"the rest of {self.tables.names[lexeme]}", self._rule(row, lexeme)] = None
+            if not lexer & ENDED:
+                return 0
+            row, gap = self.behind(row, lexer), self.gap_behind(lexer)
+        shape = self.rows.shape(self.rows.row(row).shape)
+        symbols = <const int32_t*>self.rows.ints.at(shape.symbols) if shape.n_lexemes else NULL
+        for i in range(shape.n_lexemes):
+            k = self.place[symbols[i]]
+            if may_follow(self.tables.follows, self.tables.n_lexemes, gap, symbols[i]):
+                rule = self._rule(row, symbols[i])
+                if k >= 0:
+                    for what, inner in self.machines[k].expected(self.machines[k].begin()):
+                        out[what, inner or rule] = None
+                else:
+                    out[self.tables.names[symbols[i]], rule] = None
+        return 0
+
+    cdef object _rule(self, int32_t row, int32_t lexeme):
+        """Name of a rule in which a lexeme stands that may come in `row`; None: it has no name."""
+        cdef Shape* shape = self.rows.shape(self.rows.row(row).shape)
+        cdef int32_t k = self.rows._wait(shape, lexeme), i
+        cdef const int32_t* starts = <const int32_t*>self.rows.ints.at(shape.starts)
+        if k < 0:
+            return None                                               # what is skipped stands in no rule
+        for i in range(starts[k], starts[k + 1]):
+            for head in self.tables.heads((<const Wait*>self.rows.waits.at(shape.waits + i)).place):
+                if not self.tables.names[head].startswith("#"):
+                    return self.tables.names[head]
+        return None
+
     def stats(self):
         """Counters of the stores: dict of str to int."""
         return {**self.rows.stats(), "lexer_states": self.lexer.states, "configurations": self.configurations.length,
                 "grammar_bytes": self.budget.used}
-
-
-cdef int read_state(bytes data, State* out) except -1:
-    if len(data) != sizeof(State):
-        raise ValueError(f"a state has {sizeof(State)} bytes, not {len(data)}")
-    memcpy(out, <const char*>data, sizeof(State))
-    return 0
-
-
-cdef bytes written(const State* at):
-    return (<const char*>at)[:sizeof(State)]
 
 
 cdef int push_member(Buffer* b, int32_t* n, int32_t row, int32_t lexer, int32_t nested) except -1 nogil:

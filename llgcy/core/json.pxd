@@ -118,4 +118,5 @@ cdef class JsonMachine(Machine):
     cdef object _shape(self, int32_t kind, tuple ids)
     cdef int _feed(self, State* at, bytes text) except -1
     cdef bytes _next_part(self, const State* at)
+    cdef str _such_as(self, const State* at, str before)
     cdef int _key(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from llgcy.core.lock cimport atomic_load, atomic_store
-from llgcy.core.machine cimport MISS, Machine, Split
+from llgcy.core.machine cimport MISS, Machine, Split, read_state
 from llgcy.core.number cimport Numbers
 from llgcy.core.state cimport ALIVE, ASK, CROSS, DEAD, Leaf, State
 from llgcy.core.store cimport Arena, Budget, Index, Probe, hash_bytes, mix
@@ -24,6 +24,11 @@ cdef const char** WORDS = ["null", "true", "false"]
 cdef struct RowKey:         # hashed as bytes, followed by the alternatives
     int32_t kind
     int32_t count
+
+# What begins so, for messages.
+cdef dict SIGNS = {0x7B: "an object", 0x5B: "an array", 0x5D: "']'", 0x7D: "'}'", 0x2C: "','", 0x3A: "':'", 0x6E: "null", 0x74: "true", 0x66: "false"}
+cdef enum:
+    LONGEST_EXAMPLE = 60    # bytes
 
 
 cdef inline bint is_white(uint8_t byte) noexcept nogil:
@@ -684,6 +689,35 @@ cdef class JsonMachine(Machine):
     cdef int later(self, const Leaf* at, int32_t n, Leaf* out) except -1 nogil:
         return self.strings.later(at, n, out)
 
+    # -- what may come ---------------------------------------------------------------------------------------------------
+
+    def expected(self, bytes state not None):
+        """See `Machine.expected`: kinds of values, names, signs. JSON has no rules."""
+        cdef State at, to
+        cdef int byte
+        read_state(state, &at)
+        out = {}
+        if at.mode == STRING or at.mode == KEY:
+            out[("the rest of a string" if at.mode == STRING else "the rest of a property name") + self._such_as(&at, "")] = None
+        elif at.mode == LITERAL:
+            out["the rest of " + (<bytes>WORDS[at.leaf.v]).decode()] = None
+        else:
+            for byte in range(33, 127):                               # signs that no string holds here, and no white space
+                if self.step(&at, byte, False, &to) == DEAD:
+                    continue
+                if to.mode == STRING or to.mode == KEY:
+                    out[("a string" if to.mode == STRING else "a property name") + self._such_as(&to, '"')] = None
+                elif to.mode == NUMBER:
+                    out["the rest of a number" if at.mode == NUMBER else "a number"] = None
+                else:
+                    out[SIGNS[byte]] = None
+        return [(what, None) for what in out]
+
+    cdef str _such_as(self, const State* at, str before):
+        """An example of what is left of a string, unless it is just the end of one."""
+        text = self._next_part(at).decode("utf-8", "replace")
+        return f" such as {before}{text}" if text != '"' and len(text) <= LONGEST_EXAMPLE else ""
+
     # -- endings --------------------------------------------------------------------------------------------------------
 
     def completion(self, bytes state not None):
@@ -691,9 +725,7 @@ cdef class JsonMachine(Machine):
         cdef State at
         cdef bytes part
         cdef bytearray out = bytearray()
-        if len(state) != sizeof(State):
-            raise ValueError(f"a state has {sizeof(State)} bytes, not {len(state)}")
-        memcpy(&at, <const char*>state, sizeof(State))
+        read_state(state, &at)
         while at.mode != END:
             if at.mode == NUMBER:
                 part = self.numbers.shortest(at.leaf.lang, at.leaf.v)

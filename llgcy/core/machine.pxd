@@ -57,3 +57,7 @@ cdef class Machine:
     # Bytes of white space that may still stand in the current gap, or -1 where no gap is limited here. mask_key() may leave
     # the gap out: tokens that begin with more white space are taken from the mask afterwards.
     cdef int32_t white_room(self, const State* at) noexcept nogil
+
+# A state from its 40 bytes (ValueError: they are not that many), and back.
+cdef int read_state(bytes data, State* out) except -1
+cdef bytes written(const State* at)

@@ -1,5 +1,7 @@
 """The base class of recognisers; see machine.pxd for the contract of each method."""
-from llgcy.core.state cimport DEAD
+from libc.string cimport memcpy
+
+from llgcy.core.state cimport ALIVE, DEAD
 
 
 cdef class Machine:
@@ -70,6 +72,39 @@ cdef class Machine:
     cdef int32_t white_room(self, const State* at) noexcept nogil:
         return -1
 
+    # -- for Python: states are their 40 bytes -------------------------------------------------------------------------
+    def begin(self):
+        """The state before the first byte, as 40 bytes."""
+        cdef State at
+        self.start(&at)
+        return written(&at)
+
+    def after(self, bytes state not None, bytes text not None):
+        """The state after some bytes; None where the text leaves the language."""
+        cdef State at
+        cdef uint8_t byte
+        read_state(state, &at)
+        for byte in text:
+            if self.step(&at, byte, True, &at) != ALIVE:
+                return None
+        return written(&at)
+
+    def may_end(self, bytes state not None):
+        """May the text end in a state?"""
+        cdef State at
+        read_state(state, &at)
+        return bool(self.accepting(&at))
+
+    def expected(self, bytes state not None):
+        """What may come next, in the terms of the grammar.
+
+        Returns
+        -------
+        list of (str, str or None)
+            What it is, and the rule in which it stands. The end of the text is not among them.
+        """
+        return []
+
     def completion(self, bytes state not None):
         """A shortest text that ends the document from the given state (its 40 bytes)."""
         raise NotImplementedError
@@ -77,3 +112,14 @@ cdef class Machine:
     def stats(self):
         """Counters of the stores, as a dict of int."""
         return {}
+
+
+cdef int read_state(bytes data, State* out) except -1:
+    if len(data) != sizeof(State):
+        raise ValueError(f"a state has {sizeof(State)} bytes, not {len(data)}")
+    memcpy(out, <const char*>data, sizeof(State))
+    return 0
+
+
+cdef bytes written(const State* at):
+    return (<const char*>at)[:sizeof(State)]

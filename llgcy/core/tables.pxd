@@ -73,6 +73,8 @@ cdef class GrammarTables:
     cdef dict _how                      # symbol -> body of a shortest text
     cdef dict _lengths_on               # symbol -> bytes of a shortest text that is not empty
     cdef dict _how_on                   # symbol that may be empty -> (body, index of what is not empty in it)
+    cdef dict _heads                    # place -> left sides of the rules in which it stands; None: not made yet
+    cdef tuple heads(self, int32_t place)
     cdef list spell(self, int32_t place, int32_t copies)    # lexemes of the text that `rest` is about; of a counted place `copies` times
     cdef bint has_token(self, int32_t lexeme, int32_t id) noexcept nogil     # Is the token one of the lexeme?
 

@@ -364,6 +364,28 @@ cdef class GrammarTables:
             out.append(sorted(stand))
         return out
 
+    cdef tuple heads(self, int32_t place):
+        cdef int32_t i
+        if self._heads is None:
+            index, heads = {}, {}
+            for i in range(self.n_places):
+                if self.places[i].count < 0:
+                    index[self.places[i].symbol, self.places[i].tail] = i
+            counts = {(self.counts[i].symbol, self.counts[i].low, self.counts[i].high): self.counts[i].place for i in range(self.n_counts)}
+            for left, body in self.rules:
+                if body[0] == "count":
+                    at = counts[body[1], body[2], ENDLESS if body[3] is None else body[3]]
+                    stands = (at + MORE, at + MAY, at + LAST)
+                else:
+                    stands, tail = [], NO_PLACE
+                    for x in reversed(body):
+                        tail = index[x, tail]
+                        stands.append(tail)
+                for at in stands:
+                    heads.setdefault(at, {})[left] = None
+            self._heads = {at: tuple(lefts) for at, lefts in heads.items()}
+        return self._heads[place]
+
     # -- shortest texts -----------------------------------------------------------------------------------------------
     cdef list spell(self, int32_t place, int32_t copies):
         cdef int32_t at

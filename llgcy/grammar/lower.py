@@ -182,7 +182,7 @@ class _Lowering:
             self.heads[name] = self.nonterminal(name)
         for name in names:
             self.current = self.grammar.rules[name]
-            value = self.lifted.get(name) or self.value(self.current.body)
+            value = self.lifted[name]._replace(node=self.current.body) if name in self.lifted else self.value(self.current.body)
             self.rules += [(self.heads[name], body) for body in self.options(value)]
         if self.entries:
             _Entries(self).make()
