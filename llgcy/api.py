@@ -34,13 +34,17 @@ LONGEST_GAP = 128       # bytes of white space between two tokens of a JSON text
 class _Schema:
     """A JSON Schema, read and checked; makes machines for it."""
 
+    validating = False      # see `llgcy.validator`
+
     def __init__(self, schema: Any, whitespace: str = "flexible", surrounding_space: bool = False, **options: Any):
         if whitespace not in ("flexible", "compact"):
             raise ValueError(f"whitespace must be 'flexible' or 'compact', not {whitespace!r}")
+        if not isinstance(schema, (dict, list, tuple, str, bytes, bytearray, int, float, type(None))):
+            schema = schema_of(schema)
         self.schema, self.options = schema, Options.of(**options)
         self.gap, self.surrounded = 0 if whitespace == "compact" else LONGEST_GAP, surrounding_space
         # Reading proves that some document is valid. The automaton belongs to one machine; the first takes this one.
-        automaton = Automaton(schema, self.options)
+        automaton = Automaton(schema, self.options, self.validating)
         self.ready = [automaton]
         self.warnings: tuple[str, ...] = tuple(automaton.warnings)
         # What is read again later must not have changed meanwhile.
@@ -53,7 +57,7 @@ class _Schema:
         try:
             automaton = self.ready.pop()        # at once, or two threads might share it
         except IndexError:
-            automaton = Automaton(self.schema, self.options)
+            automaton = Automaton(self.schema, self.options, self.validating)
         return JsonMachine(automaton, budget, horizon, self.gap, self.surrounded)
 
 
@@ -140,8 +144,6 @@ class Grammar:
         TypeError
             An option is unknown.
         """
-        if not isinstance(schema, (dict, list, tuple, str, bytes, bytearray, int, float, type(None))):
-            schema = schema_of(schema)
         return cls(_Schema(schema, **options))
 
     @classmethod

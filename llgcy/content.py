@@ -14,6 +14,8 @@ from llgcy.schema.exact import Exact
 
 Content = dict[str, Any]
 
+SHORT = 10_000          # bits of an int that CPython always converts
+
 
 def json_text(value: Any) -> str:
     """A JSON value as text, numbers of every type exactly, at any depth.
@@ -48,7 +50,7 @@ def json_text(value: Any) -> str:
             for i, element in enumerate(reversed(item)):
                 todo += [element] if i == len(item) - 1 else [element, _Raw(",")]
             out.append("[")
-        elif item is None or isinstance(item, (bool, str)) or type(item) is int:
+        elif item is None or isinstance(item, (bool, str)) or type(item) is int and item.bit_length() < SHORT:
             out.append(json.dumps(item))
         else:
             out.append(Exact.of(item).text())

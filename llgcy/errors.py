@@ -69,15 +69,16 @@ class TokenizerError(LlgcyError):
 
 
 class InvalidInstanceError(LlgcyError, ValueError):
-    """A JSON text that is not valid by its schema.
+    """A JSON document that is not valid by its schema.
 
     Parameters
     ----------
     message : str
+        What is wrong.
     path : str
-        JSON pointer into the instance.
-    offset : int
-        Byte offset into the text.
+        JSON pointer into the document.
+    offset : int or None
+        Of the first byte that no valid text has there, or the length of a text that ends too early. None: the document was no text.
     expected : str
         What could have stood there.
     """
@@ -85,8 +86,12 @@ class InvalidInstanceError(LlgcyError, ValueError):
     code = "invalid-instance"
 
     def __init__(self, message, path, offset, expected):
-        self.path, self.offset, self.expected = path, offset, expected
-        super().__init__(f"{message} (at {path or '/'}, byte {offset}); expected {expected}")
+        self.message, self.path, self.offset, self.expected = message, path, offset, expected
+        place = "" if offset is None else f", byte {offset}"
+        super().__init__(f"{message} (at {path or '/'}{place}); expected {expected}")
+
+    def __reduce__(self):
+        return type(self), (self.message, self.path, self.offset, self.expected)
 
 
 class StateError(LlgcyError):

@@ -11,6 +11,7 @@ from llgcy.schema.empty import Emptiness
 from llgcy.schema.endings import Endings
 from llgcy.schema.formula import (ARRAY, FALSE, FALSE_LITERAL, NULL, NUMBER, OBJECT, STRING, TRUE_LITERAL, Formulas,
                                   spellable)
+from llgcy.schema.hopeful import Hopeful
 from llgcy.schema.numbers import NumberLexeme
 from llgcy.schema.objects import Keys
 from llgcy.schema.options import Options
@@ -100,6 +101,9 @@ class Automaton:
     schema : dict, bool, str or bytes
         The schema, or its JSON text.
     options : Options, optional
+    validating : bool
+        For texts that are finished: no proof that any value is valid, and where the search for one is too long, texts go on and
+        are refused at their end.
 
     Attributes
     ----------
@@ -117,7 +121,7 @@ class Automaton:
     UnsupportedKeywordError
         It has a keyword or format that is not enforced.
     UnsatisfiableError
-        No value is valid.
+        No value is valid (not where ``validating``).
     LimitError
 
     Examples
@@ -127,7 +131,7 @@ class Automaton:
     b'[1,1]'
     """
 
-    def __init__(self, schema: Any, options: Options = Options()):
+    def __init__(self, schema: Any, options: Options = Options(), validating: bool = False):
         if isinstance(schema, (str, bytes, bytearray)):
             schema = read_json(schema)
         self.options, self.warnings = options, []
@@ -140,20 +144,25 @@ class Automaton:
         self.patterns = translator.patterns
         self.lexemes = {}
         items = Items(self.formulas)
-        self.solver = Emptiness(self.formulas, self.texts, items, self.lexeme)
+        self.solver = (Hopeful if validating else Emptiness)(self.formulas, self.texts, items, self.lexeme)
         self.order = Order(self._matches) if options.property_order == "schema" else None
         self.arrays = Arrays(items, self.solver, self.order)
         self.endings = Endings(self.solver, self.order)
         self.objects, self.kinds, self.keys, self.specs = [], {}, {}, {}
         self.values, self.numbers = [], {}
         value = top if isinstance(top, int) else top.value
+        if not validating:
+            self.prove(value)
+        self.start = self._value(value, self.order.place(top) if self.order is not None else None)
+
+    def prove(self, value):
+        """Raises an error where no value is valid, or where it is too hard to tell."""
         try:
             inhabited = self.solver.inhabited(value)
         except LimitError as e:
             raise LimitError(e.message, pointer=e.pointer or "") from None
         if not inhabited:
             raise UnsatisfiableError("no value is valid by this schema", pointer="")
-        self.start = self._value(value, self.order.place(top) if self.order is not None else None)
 
     # ------------------------------------------------------------------------------------------------ ids
     def _matches(self, node, text, name):
@@ -163,11 +172,11 @@ class Automaton:
         """The lexeme of some number formulas, in the spelling asked for."""
         found = self.lexemes.get(formulas)
         if found is None:
-            fs = self.formulas
-            tuples = tuple(fs.number_tuple(f) for f in formulas)
-            # plain spelling has the integers of draft 4, as digits alone
-            strict = any(fs.nodes[a][0] == "digits" for f in formulas for a in fs.support(f))
-            found = self.lexemes[formulas] = NumberLexeme(tuples, "plain" if strict else self.options.number_spelling)
+            fs, spelling = self.formulas, self.options.number_spelling
+            if any(fs.nodes[a][0] == "digits" for f in formulas for a in fs.support(f)):
+                # the integers of draft 4, which digits alone spell; plain spelling takes those of other drafts to be the same
+                spelling = "digits" if spelling == "any" else spelling
+            found = self.lexemes[formulas] = NumberLexeme(tuple(fs.number_tuple(f, spelling == "digits") for f in formulas), spelling)
         return found
 
     def _value(self, v, place):

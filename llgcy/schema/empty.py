@@ -14,8 +14,6 @@ from llgcy.schema.derive import TESTS, Busy, Leaves, is_plain
 from llgcy.schema.formula import ANYTHING, FALSE, NOTHING, TRUE
 from llgcy.schema.objects import Keys, bits
 
-#: Steps that one question may take.
-FUEL = 200_000
 #: Decisions about the value of one name, in all and for each test, before the residual is split on another name.
 PATIENCE, PATIENCE_EACH = 32, 4
 
@@ -35,12 +33,15 @@ class Emptiness:
         ``lexeme((number formula,))``: the `NumberLexeme` in the spelling asked for.
     """
 
+    #: Steps that one question may take.
+    FUEL = 200_000
+
     def __init__(self, formulas, texts, items, lexeme):
         self.formulas, self.texts, self.items, self.lexeme = formulas, texts, items, lexeme
         self.known = {}                 # answer by question
         self.recipes = {}               # by value formula
         self.keys = {}                  # Keys without an order, by object formula
-        self.fuel = FUEL
+        self.fuel = self.FUEL
 
     # ------------------------------------------------------------------------------------------------ the driver
     def quick(self, v):
@@ -59,7 +60,7 @@ class Emptiness:
         Raises
         ------
         LimitError
-            Neither a witness nor a proof within `FUEL` steps.
+            Neither a witness nor a proof within `Emptiness.FUEL` steps.
         """
         answer = self.quick(v)
         if answer is None:
@@ -72,14 +73,14 @@ class Emptiness:
         """Counts work."""
         self.fuel -= steps
         if self.fuel < 0:
-            raise LimitError(f"whether some value is valid takes more than {FUEL} steps to decide")
+            raise LimitError(f"whether some value is valid takes more than {self.FUEL} steps to decide")
 
     def run(self, question):
         """The answer to a question, or the value of a coroutine that asks some."""
         known = self.known
         if question.__class__ is tuple and question[0] in known:
             return known[question[0]]
-        self.fuel = FUEL
+        self.fuel = self.FUEL
         stack, keys, lows, active = [], [], [], {}
         key, coroutine = self.opened(question)
         stack.append(coroutine)
@@ -136,6 +137,10 @@ class Emptiness:
             key, method, arguments = question
             return key, method(*arguments)
         return None, question
+
+    def can(self, question):
+        """Whether a coroutine finds anything."""
+        return self.run(question) is not None
 
     # ------------------------------------------------------------------------------------------------ values
     def find(self, v):

@@ -24,7 +24,7 @@ each for numbers, strings, objects and arrays), since no value is of two kinds: 
 Depth is limited where nodes are made, so that functions over formulas may recurse.
 """
 from llgcy.errors import LimitError
-from llgcy.schema.exact import Exact
+from llgcy.schema.exact import ONE, Exact
 
 TRUE, FALSE = 0, 1
 #: The value formulas of all values and of none.
@@ -452,16 +452,16 @@ class Formulas:
             truth = True
         return truth != (f & 1)
 
-    def number_tuple(self, f):
-        """A number formula as the nested tuples of `llgcy.schema.numbers`."""
+    def number_tuple(self, f, by_digits=False):
+        """A number formula as the nested tuples of `llgcy.schema.numbers`; ``by_digits``: where ``int`` is a matter of spelling."""
         content = self.nodes[f >> 1]
         op = content[0]
         if op == "and":
-            t = ("and", *[self.number_tuple(c) for c in content[1]])
+            t = ("and", *[self.number_tuple(c, by_digits) for c in content[1]])
         elif op == "value":
             t = ("in", tuple(sorted(content[1])))
         else:
-            t = ("int",) if op == "digits" else content
+            t = ("int",) if op == "digits" else ("mult", ONE) if op == "int" and by_digits else content
         return ("not", t) if f & 1 else t
 
     # ------------------------------------------------------------------------------------------------ value formulas

@@ -101,7 +101,7 @@ class ObjectKind:
                 possible = self.possible(state, o)
             elif touched & bit:         # nothing is left behind: only the component that asks can die of it
                 available = self.available(*self.after(state, o)[:2]) | bit
-                possible = solver.run(solver.complete(keys, rules, (owner[o],), available, rules.low, bit)) is not None
+                possible = solver.can(solver.complete(keys, rules, (owner[o],), available, rules.low, bit))
             else:                       # all names between two that components ask about have one answer
                 if passed != gap:
                     gap, group = passed, self.possible(state, o)
@@ -170,7 +170,7 @@ class ObjectKind:
             if required & ~live or rules.high is not None and count + required.bit_count() > rules.high:
                 return False
             return bool(live & self.keys.many) or count + (available & live).bit_count() >= rules.low
-        return solver.run(solver.complete(self.keys, rules, components, self.available(last, used), count)) is not None
+        return solver.can(solver.complete(self.keys, rules, components, self.available(last, used), count))
 
     # ------------------------------------------------------------------------------------------------ steps
     def asked(self, state, o):
@@ -211,12 +211,12 @@ class ObjectKind:
             components = others if asking is None else (*others, asking)
         if keys.few >> o & 1:
             # whether the object can be finished with this name in it: what else decides, may be decided first
-            return solver.run(solver.complete(keys, rules, components, available | 1 << o, state.count, 1 << o)) is not None
+            return solver.can(solver.complete(keys, rules, components, available | 1 << o, state.count, 1 << o))
         if asking is None:
             if not solver.inhabited(rules.demand(o)):
                 return False
-            return solver.run(solver.complete(keys, rules, components, available, count)) is not None
-        return solver.run(solver.find_member(keys, rules, asking, others, o, available, count)) is not None
+            return solver.can(solver.complete(keys, rules, components, available, count))
+        return solver.can(solver.find_member(keys, rules, asking, others, o, available, count))
 
     def moves(self, state, o):
         """The alternatives after a member with outcome `o`: [(value formula of its value, state), ...], all of them alive.
@@ -323,7 +323,7 @@ class Arrays:
         """Whether items can follow that finish the array."""
         if residual == TRUE and n >= rules.low:
             return rules.high is None or n <= rules.high
-        return self.solver.run(self.solver.complete_items(rules, residual, n)) is not None
+        return self.solver.can(self.solver.complete_items(rules, residual, n))
 
     def moves(self, state):
         """The alternatives for the next item: [(value formula, state), ...], all of them alive; none where nothing may follow."""

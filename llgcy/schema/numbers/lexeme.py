@@ -1,4 +1,5 @@
-"""The lexeme of a JSON number: several conditions side by side, in one of two spellings."""
+"""The lexeme of a JSON number: several conditions side by side, in one of three spellings."""
+from llgcy.schema.numbers.digits import DigitsLexeme
 from llgcy.schema.numbers.formula import program_of, remembered, size_of
 from llgcy.schema.numbers.line import Line
 from llgcy.schema.numbers.plain import PlainLexeme
@@ -6,7 +7,7 @@ from llgcy.schema.numbers.sides import map_cells
 from llgcy.schema.numbers.signed import SignedLexeme
 from llgcy.schema.numbers.spelled import SpelledLexeme
 
-SPELLINGS = ("plain", "any")
+SPELLINGS = ("plain", "any", "digits")
 
 
 class NumberLexeme:
@@ -16,10 +17,10 @@ class NumberLexeme:
     ----------
     formulas : tuple
         Formulas of one exact number (see `llgcy.schema.numbers.formula`), the alternatives.
-    spelling : {"plain", "any"}
+    spelling : {"plain", "any", "digits"}
         ``any``: every spelling of RFC 8259, section 6. ``plain``: digits, with a fraction where no ``int`` is asked for
         (the formula must hold with every ``int`` under an even number of ``not`` made false); exponents and ``-0`` only
-        where nothing but the sign of the number is constrained.
+        where nothing but the sign of the number is constrained. ``digits``: every spelling, where ``int`` holds of digits alone.
 
     Raises
     ------
@@ -122,6 +123,8 @@ class NumberLexeme:
 def part_of(formula, spelling):
     """The automaton of one formula, shared by all lexemes: ``integer`` and ``number`` are in nearly every schema."""
     program = program_of(formula)
+    if spelling == "digits":
+        return DigitsLexeme(formula)
     plain = spelling == "plain"
     fractional = Line(program, with_integers=plain, strict=plain)
     digits_only = Line(program, with_integers=True) if plain and program.asks_integer else fractional
