@@ -105,15 +105,21 @@ def _rules(grammar: ir.Grammar, content: Content | None = None) -> _Rules | _Sch
 class Grammar:
     """What a text must look like; no tokenizer is needed yet. Made by the ``from_...`` constructors.
 
+    Attributes
+    ----------
+    max_tokens : int or None
+        Within so many tokens, EOS included, a text ends, where the grammar says so. It is kept by matchers, not by `accepts`.
+
     Examples
     --------
     >>> Grammar.from_json_schema({"type": "integer"}).accepts("12")
     True
     """
 
-    def __init__(self, source: Any):
+    def __init__(self, source: Any, max_tokens: int | None = None):
         self._source = source
         self._reading = threading.Lock()        # held while the machine of explain() is in use
+        self.max_tokens = max_tokens
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -218,7 +224,8 @@ class Grammar:
         source : list, dict or str
             ``[{"name": ..., "lark_grammar": ...}, ...]``, an object with that list as ``grammars``, or the JSON text of either. Instead
             of ``lark_grammar``: ``gbnf``, ``regex`` (Rust's syntax), ``choice`` (a list of texts) or ``json_schema``. In Lark, ``@name``
-            stands for a text of another one.
+            stands for a text of another one. An object may have ``max_tokens``, too: every text ends validly within so many tokens,
+            EOS included, see `Matcher.finish_within` (llguidance stops there, wherever the text stands).
 
         Raises
         ------
@@ -231,7 +238,7 @@ class Grammar:
         >>> g.accepts("JSON: 12")
         True
         """
-        return cls(_rules(named.read(source), {"kind": "grammars", "source": json_text(source)}))
+        return cls(_rules(named.read(source), {"kind": "grammars", "source": json_text(source)}), named.max_tokens(source))
 
     @classmethod
     def from_constraint(cls, constraint: dict[str, Any] | None) -> Grammar:
@@ -411,7 +418,7 @@ def compile(grammar: Grammar, tokenizer: Tokenizer, limits: Limits | None = None
     TokenizerError
         The vocabulary cannot spell what the grammar needs.
     LimitError
-        The grammar is too large for the limits.
+        The grammar is too large for the limits, or no text is known that ends within its `max_tokens`.
     """
     return _compile(grammar, tokenizer, limits)
 
@@ -421,7 +428,9 @@ def _compile(grammar: Grammar, tokenizer: Tokenizer, limits: Limits | None = Non
     limits = limits or Limits()
     vocabulary = _vocabulary(tokenizer)
     making = _Making(grammar, vocabulary, _Tokens(tokenizer, known), limits)
-    compiled = CompiledGrammar(grammar, tokenizer, vocabulary, making, limits.mask_bytes)
+    compiled = CompiledGrammar(grammar, tokenizer, vocabulary, making, limits.mask_bytes, grammar.max_tokens if known else None)
+    if compiled.max_tokens is not None:
+        compiled.matcher()      # a number that is too small is an error at once
     if vocabulary.missing:      # what no text can do without is missed at once; the rest when a text comes to it
         compiled.matcher().fill_next_token_bitmask(allocate_bitmask(1, tokenizer.vocab_size))
     return compiled

@@ -15,7 +15,7 @@ from typing import TextIO
 import llgcy
 from llgcy import demo
 from llgcy.demo import GEMMA, load
-from llgcy.errors import GrammarError, LlgcyError, TokenizerError
+from llgcy.errors import GrammarError, LimitError, LlgcyError, TokenizerError
 from llgcy.standin import StandIn
 from llgcy.version import __version__
 
@@ -156,17 +156,21 @@ def _writer(grammar: llgcy.Grammar, options: argparse.Namespace) -> Callable[[in
 
 
 def _text(compiled: llgcy.CompiledGrammar, tokenizer: llgcy.Tokenizer, model: StandIn, max_tokens: int) -> Iterator[bytes]:
-    """The pieces of one text: what the model writes within its budget, and an ending if it needs one."""
+    """The pieces of one text: what the model writes within its budget; a shortest text where none is that short."""
     matcher = compiled.matcher()
     bitmask = llgcy.allocate_bitmask(1, tokenizer.vocab_size)
-    for _ in range(max_tokens):
+    try:
+        matcher.finish_within(max_tokens + 1)       # EOS is not written
+    except LimitError:
+        yield matcher.completion()
+        return
+    while True:
         matcher.fill_next_token_bitmask(bitmask)
         token = model.choose(bitmask[0])
         matcher.accept_token(token)
         if matcher.is_terminated():
             return
         yield tokenizer.token_bytes(token) or b""
-    yield matcher.completion()
 
 
 class _Bar:

@@ -62,6 +62,10 @@ class BudgetError(LimitError):
     """What a grammar makes while it is used has filled its budget. Matchers answer with a fresh start where that can help."""
 
 
+class UnclearError(LlgcyError):
+    """A question about a state of a look-ahead that depends on names which a look-ahead does not note. For the engine itself."""
+
+
 class TokenizerError(LlgcyError):
     """A tokenizer that cannot be read, or that cannot spell what the grammar needs."""
 

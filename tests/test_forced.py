@@ -23,7 +23,11 @@ COMPILED = {name: llgcy.compile(grammar, TOKENIZER) for name, grammar in GRAMMAR
 
 
 def allowed(matcher):
-    mask = llgcy.allocate_bitmask(1, TOKENIZER.vocab_size)
+    return allowed_of(matcher, TOKENIZER.vocab_size)
+
+
+def allowed_of(matcher, size):
+    mask = llgcy.allocate_bitmask(1, size)
     matcher.fill_next_token_bitmask(mask)
     return numpy.flatnonzero(numpy.unpackbits(mask.view(numpy.uint8), bitorder="little")).tolist()
 
@@ -181,6 +185,19 @@ def test_healing_in_a_real_vocabulary():
     assert {b" is", b" issu", b" issue", b" issubclass"} <= {TEXTS[i] for i in allowed(matcher)}
     assert matcher.accept_token(TEXTS.index(b" issubclass")) and matcher.accept_bytes(b" 12") and matcher.is_accepting()
     assert compiled.matcher(prompt=TOKENIZER.encode("The answer")).healed == 0
+
+
+def test_healing_reads_names():
+    """A token that goes on into an object, with names that may be all there are."""
+    tokens = [None, b"T", b"{", *[b'T{"' + rest for rest in (b"a", b'a":1,', b'a":1,"', b'a":1,"a', b'a":1,"b', b'a":1,"b":', b'a":1,"b":1,', b'a":1,"b":1}',
+                                                          b'b":1,"b', b'c":1,"d":1,', b'a":{"a":1,"b":1},"b', b'a":{"a":1,"b":1,')]]
+    schema = {"$defs": {"x": {"type": "object", "patternProperties": {"^[ab]$": {"anyOf": [{"const": 1}, {"$ref": "#/$defs/x"}]}},
+                              "additionalProperties": False}}, "$ref": "#/$defs/x"}
+    compiled = llgcy.compile(llgcy.Grammar.from_json_schema(schema), llgcy.Tokenizer.from_vocab(tokens, eos_token_id=0, special={"<e>": 0}))
+    matcher = compiled.matcher(prompt=[1])
+    assert matcher.healed == 1
+    assert [tokens[i] for i in range(1, len(tokens)) if matcher.validate_tokens([i])] == [tokens[i] for i in allowed_of(matcher, len(tokens))]
+    assert len(allowed_of(matcher, len(tokens))) == 8
 
 
 @pytest.mark.parametrize("bad, error", [({"prompt": [99999999]}, ValueError), ({"prompt": [-1]}, ValueError), ({"prompt": ["a"]}, TypeError),

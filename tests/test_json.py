@@ -271,3 +271,36 @@ def test_classifications_are_shared_between_grammars():
             assert m.accept_token(byte) and plain.accept_token(byte)
         shared.append(len(compiled.vocabulary.shared))
     assert shared[0] == shared[1] > 1
+
+
+NAMES = ["minProperties", "patternProperties", "additionalProperties", "propertyNames", "properties"]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_endings_where_names_are_used_up(seed):
+    """Members that are still needed get names that are free: at every place of random texts, whatever masks were computed before."""
+    rng = random.Random(seed)
+    inner = rng.choice([{"type": "integer"}, {"enum": [1, "x"]}, {"type": "object", "minProperties": 2, "additionalProperties": {"type": "boolean"}}])
+    made = {"minProperties": rng.randint(1, 4), "patternProperties": {rng.choice(["^b", "^[ab]{1,2}$", "a$"]): inner},
+            "additionalProperties": rng.choice([{"type": "integer"}, True, {"type": "object", "minProperties": 1}]),
+            "propertyNames": rng.choice([{"maxLength": 1}, {"pattern": "^[a-c]{1,2}$"}, True]), "properties": {"b": {"type": "integer"}, "a": True}}
+    schema = {"type": "object", **{word: made[word] for word in rng.sample(NAMES, rng.randint(2, 5))}}
+    schema = rng.choice([schema, {"type": "array", "items": schema, "minItems": 2}])
+    pieces = [b'"a', b'a":', b'b":1,"', b'":1,', b'":1,"b":', b'":{"', b'"}', b'c":1}', b"},{", b'":"x","']
+    tokens = [None, *pieces, *(bytes([i]) for i in range(32, 127))]
+    grammar = llgcy.Grammar.from_json_schema(schema, property_order=rng.choice(["any", "schema"]), whitespace="compact")
+    compiled = llgcy.compile(grammar, llgcy.Tokenizer.from_vocab(tokens, special={"<e>": 0}, eos_token_id=0))
+    validator, mask = jsonschema_rs.Draft202012Validator(schema), llgcy.allocate_bitmask(1, len(tokens))
+    for _ in range(5):
+        matcher, text = compiled.matcher(), b""
+        for _ in range(30):
+            assert validator.is_valid(json.loads(text + matcher.completion())), text
+            assert matcher.fork().accept_bytes(matcher.completion())
+            assert matcher.fork().accept_bytes(matcher.forced_bytes())
+            matcher.fill_next_token_bitmask(mask)
+            allowed = numpy.flatnonzero(numpy.unpackbits(mask.view(numpy.uint8), bitorder="little")).tolist()
+            token = rng.choice([i for i in allowed if 0 < i <= len(pieces)] * (rng.random() < 0.8) or allowed)
+            assert matcher.accept_token(token)
+            if matcher.is_terminated():
+                break
+            text += tokens[token]

@@ -319,7 +319,7 @@ def fill_bitmasks(matchers, bitmask, rows=None, threads=None):
             for i in range(call.most):
                 matcher = all_[i]
                 engine = call.enter(matcher)
-                if matcher._terminated() or matcher._special():
+                if matcher._terminated() or matcher._alone(engine):
                     fill_alone(call, matcher, engine, row_at(&where, at[i], matcher.compiled.vocabulary.words), out, i)
                 else:
                     call.want_mask(matcher, engine, &matcher.state, row_at(&where, at[i], matcher.compiled.vocabulary.words), i)
@@ -403,7 +403,7 @@ def accept_batch(matchers, tokens, threads=None):
         engines = [call.enter(matcher) for matcher in all_]
         for i in range(call.most):
             matcher, engine, taken = all_[i], engines[i], -1
-            if not matcher._special() and not matcher._terminated() and not matcher._is_eos(ids[i]):
+            if not matcher._special() and not matcher._bound() and not matcher._terminated() and not matcher._is_eos(ids[i]):
                 text = matcher.compiled.vocabulary.bytes_of(ids[i], &length)
                 state = matcher.state
                 taken = engine.run_ready(text, length, &state) if length else 0
@@ -514,7 +514,7 @@ def fill_draft_bitmasks(matchers, tokens, parents, bitmask, rows, threads=None):
             for i in range(<int32_t>len(all_)):
                 matcher = all_[i]
                 engine = call.enter(matcher)
-                if matcher._special():
+                if matcher._special() or matcher._bound():
                     fill_forks(call, matcher, drafts[i], trees[i], &where, at[i])
                     continue
                 try:

@@ -5,6 +5,7 @@ over, and every matcher comes along at its next call, by taking its tokens once 
 """
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from llgcy.core.endings cimport Endings
 from llgcy.core.lock cimport Lock
 from llgcy.core.machine cimport Machine
 from llgcy.core.masks cimport Masks
@@ -19,6 +20,7 @@ cdef enum:
 cdef class Engine:
     cdef readonly Machine machine
     cdef readonly Masks masks
+    cdef readonly Endings endings
     cdef Budget budget              # of the machine's stores; None: it has none that counts
     cdef Lock lock                  # held for all that may write to a store, and for all that reads what may be written meanwhile
     cdef State begin                # the state before the first byte

@@ -3,6 +3,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
+from llgcy.core.endings cimport Endings
 from llgcy.core.lock cimport Lock
 from llgcy.core.machine cimport MISS, Machine
 from llgcy.core.masks cimport Masks
@@ -34,6 +35,7 @@ cdef class Engine:
         cdef int alive
         self.machine, self.budget, self.lock = machine, budget, Lock()
         self.masks = Masks(machine, vocabulary, self.lock, mask_bytes)
+        self.endings = Endings(machine, self.masks, vocabulary)
         memset(&self.begin, 0, sizeof(State))
         with nogil:
             alive = machine.start(&self.begin)

@@ -11,7 +11,7 @@ from llgcy.core.store cimport Arena, Budget, Index, Probe, hash_bytes, mix
 from llgcy.core.strings cimport Strings, View
 from llgcy.core.unescape cimport QUOTE, REFUSED, advance
 
-from llgcy.errors import LimitError
+from llgcy.errors import LimitError, UnclearError
 
 cdef enum:
     DEPTH = 2000            # containers open at once; the mask loses the token that would open one more
@@ -721,7 +721,15 @@ cdef class JsonMachine(Machine):
     # -- endings --------------------------------------------------------------------------------------------------------
 
     def completion(self, bytes state not None):
-        """A short text that ends the document from a state: the open lexeme, then container after container, outwards."""
+        """A short text that ends the document from a state: the open lexeme, then container after container, outwards.
+
+        Raises
+        ------
+        UnclearError
+            The state is one of a look-ahead, and the ending depends on names which that did not note.
+        LimitError
+            It is too long.
+        """
         cdef State at
         cdef bytes part
         cdef bytearray out = bytearray()
@@ -754,6 +762,8 @@ cdef class JsonMachine(Machine):
             return (<bytes>WORDS[at.leaf.v])[at.leaf.k:]
         used = (<Side*>self.sides.at(at.side)).used
         if at.mode == KEY:
+            if used == UNKNOWN_NAMES:
+                raise UnclearError("which names are free to end the key is not known")
             return self.strings.shortest((<const char*>&at.leaf)[:sizeof(Leaf)], used)
         if at.mode == NEXT_KEY:
             return b'"'
@@ -766,6 +776,6 @@ cdef class JsonMachine(Machine):
             read = (<Side*>self.sides.at(at.side)).read
             endings = [self.automaton.array_ending(id_, at.mode == FIRST_ITEM, read) for id_ in ids]
         else:
-            names = frozenset(self.strings.names_used(used)) if used else frozenset()
+            names = None if used == UNKNOWN_NAMES else frozenset(self.strings.names_used(used)) if used else frozenset()
             endings = [self.automaton.object_ending(id_, names, at.mode == FIRST_KEY) for id_ in ids]
         return min(endings, key=len)

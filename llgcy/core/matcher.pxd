@@ -2,6 +2,7 @@
 cimport cython
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_ND, PyBUF_WRITABLE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from llgcy.core.endings cimport Reach, Within
 from llgcy.core.engine cimport Engine
 from llgcy.core.history cimport Chunk
 from llgcy.core.masks cimport Work
@@ -29,6 +30,7 @@ cdef class CompiledGrammar:
     cdef int32_t n_eos                      # how many
     cdef Engine engine                      # the current one
     cdef readonly int64_t renewals          # engines that took over from a full one
+    cdef readonly object max_tokens         # of each matcher that is not told otherwise, None: no bound
     cdef Engine _renewed(self, Engine old)
 
 @cython.final
@@ -50,6 +52,9 @@ cdef class Matcher:
     cdef State state                # where `engine` is the compiled grammar's: what the steps led to
     cdef int64_t engine             # number of the engine that `state` belongs to, 0: none, it must be made from the history
     cdef int64_t stuck              # number of an engine of whose budget this sequence alone takes more than half
+    cdef Within within              # promises of finish_within(), the one in force first; None: there is none
+    cdef int64_t max_tokens         # that reset() promises once more, -1: none
+    cdef int64_t far                # `steps` where every token that the grammar allows is known to keep the promise, -1: not known
     cdef int32_t busy               # lock.generation() while a call is under way; atomic
 
     cdef void _point(self) noexcept
@@ -74,17 +79,43 @@ cdef class Matcher:
     cdef int _accept(self, Engine engine, int32_t token) except -1
     cdef int _validate(self, Engine engine, list ids) except -1
     cdef bytes _forced(self, Engine engine, State* end)
+    # Is there a promise to keep?
+    cdef bint _bound(self) noexcept
+    # Tokens left, where there is one.
+    cdef int64_t _left(self) noexcept
+    cdef int _promise(self, Engine engine, int64_t n) except -1
+    cdef tuple _held(self)
+    # The tokens of an ending, EOS left out; None: none is known.
+    cdef tuple _ending(self, Engine engine, const State* at)
+    # How many it has, EOS included.
+    cdef int64_t _need(self, Engine engine, const State* at) except -1
+    cdef int64_t _need_behind(self, Engine engine, int32_t token) except -1
+    cdef int64_t _need_eos(self, Engine engine, int32_t token) except -1
+    # Does the promise hold behind a token, with so many left then? None: no; (None,): yes; (tokens,): these end the text in time.
+    cdef tuple _keeps(self, Engine engine, const State* before, int32_t token, const State* after, int64_t left, tuple held)
+    cdef int _note(self, tuple kept) except -1
+    cdef Reach _reach(self, Engine engine)
+    # The need behind each of the states of a reach, -1 where it is not clear; a buffer of int64s.
+    cdef object _needs(self, Engine engine, Reach reach)
+    cdef bint _is_far(self, Engine engine) except -1
+    cdef int _narrow(self, Engine engine, uint32_t* out) except -1
+    cdef bint _only_eos(self, Engine engine) except -1
     cdef Matcher _copy(self)
     cdef int _fill(self, Engine engine, uint32_t* out) except -1
+    # The same without the promise.
+    cdef int _fill_unbound(self, Engine engine, uint32_t* out) except -1
     cdef int _fill_retried(self, Engine engine, uint32_t* out) except -1
-    # Masks of these depend on more than the state.
+    # Its masks depend on more than the state.
     cdef bint _special(self) noexcept nogil
+    # The same, promises included.
+    cdef bint _alone(self, Engine engine) except -1
     # Only EOS.
     cdef void _fill_end(self, uint32_t* out) noexcept nogil
     # The mask of a state: from `mask` where that is not NULL, else computed with `work`.
     cdef int _fill_at(self, Engine engine, const State* at, const Mask* mask, Work work, uint32_t* out) except -1 nogil
     cdef int _fill_special(self, Engine engine, uint32_t* out) except -2
     cdef int _fill_healing(self, Engine engine, uint32_t* out) except -1
+    cdef bytes _bytes(self, tuple tokens)
     cdef int _fill_forced(self, Engine engine, uint32_t* out) except -1
     cdef list _canonical(self, Engine engine, bytes text, const State* end)
 

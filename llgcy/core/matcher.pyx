@@ -5,16 +5,17 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memset
 
+from llgcy.core.endings cimport NO_ENDING, NOWHERE, UNCLEAR, Reach, Within, within
 from llgcy.core.engine cimport Engine
 from llgcy.core.history cimport CHUNK, END, RECENT, Chunk, chunk_after, new_states
 from llgcy.core.lock cimport atomic_store, atomic_swap, generation
 from llgcy.core.masks cimport Work
 from llgcy.core.shelf cimport Mask, Shelf
-from llgcy.core.spelling cimport goes_on, put_extensions, put_spellings
+from llgcy.core.spelling cimport fewest, goes_on, put_extensions, put_spellings
 from llgcy.core.state cimport State
 from llgcy.core.trie cimport Vocabulary
 
-from llgcy.errors import BudgetError, StateError
+from llgcy.errors import BudgetError, LimitError, StateError, UnclearError
 from llgcy.tokenizer import canonical
 
 cdef enum:
@@ -36,11 +37,15 @@ cdef class CompiledGrammar:
         Without arguments: (a new Machine, the Budget of all that it makes, or None). Called again whenever that budget is spent.
     mask_bytes : int
         For remembered masks.
+    max_tokens : int, optional
+        Of matchers that are not told otherwise.
 
     Attributes
     ----------
     grammar : Grammar
     tokenizer : Tokenizer
+    max_tokens : int or None
+        What the grammar says about the number of tokens.
     renewals : int
         How often what had been made was thrown away, because the budget was spent.
 
@@ -52,10 +57,12 @@ cdef class CompiledGrammar:
     True
     """
 
-    def __cinit__(self, object grammar, object tokenizer, Vocabulary vocabulary not None, object make not None, size_t mask_bytes):
+    def __cinit__(self, object grammar, object tokenizer, Vocabulary vocabulary not None, object make not None, size_t mask_bytes,
+                  object max_tokens=None):
         self.grammar, self.tokenizer, self.vocabulary, self.make, self.mask_bytes = grammar, tokenizer, vocabulary, make, mask_bytes
         self.engine, self.eos = Engine(*make(), vocabulary, mask_bytes), as_ids(vocabulary.eos)
         self.eos_ids, self.n_eos = <const int32_t*><const char*>self.eos, <int32_t>len(vocabulary.eos)
+        self.max_tokens = max_tokens
 
     cdef Engine _renewed(self, Engine old):
         """An engine in place of a full one."""
@@ -67,7 +74,7 @@ cdef class CompiledGrammar:
                 self.renewals += 1
         return self.engine
 
-    def matcher(self, prompt=None, *, eos_token_ids=None, tokens="any"):
+    def matcher(self, prompt=None, *, eos_token_ids=None, tokens="any", max_tokens=None):
         """A new sequence.
 
         Parameters
@@ -80,6 +87,9 @@ cdef class CompiledGrammar:
         tokens : "any" or "canonical"
             Any: masks allow every token. Canonical: where text is forced, they allow only the tokens that the tokenizer itself
             would spell it with. Which tokens are accepted does not depend on it.
+        max_tokens : int, optional
+            The text ends within so many tokens, EOS included, as by `Matcher.finish_within`, also after `Matcher.reset`. By default
+            as many as the grammar says, see `Grammar.from_grammars`.
 
         Returns
         -------
@@ -89,10 +99,12 @@ cdef class CompiledGrammar:
         ------
         ValueError
             An id is not in the vocabulary.
+        LimitError
+            No text is known that ends within max_tokens.
         """
         if tokens not in ("any", "canonical"):
             raise ValueError(f"tokens must be 'any' or 'canonical', not {tokens!r}")
-        return Matcher(self, eos_token_ids, prompt, tokens == "canonical")
+        return Matcher(self, eos_token_ids, prompt, tokens == "canonical", self.max_tokens if max_tokens is None else max_tokens)
 
     def save(self, path):
         """Writes what the grammar was made from, and the tokenizer's fingerprint, to a file; see `llgcy.saved`.
@@ -196,16 +208,21 @@ cdef class Matcher:
     (True, True, b'')
     """
 
-    def __cinit__(self, CompiledGrammar compiled not None, object eos_token_ids=None, object prompt=None, bint canonical=False):
+    def __cinit__(self, CompiledGrammar compiled not None, object eos_token_ids=None, object prompt=None, bint canonical=False,
+                  object max_tokens=None):
         self.compiled, self.canonical, self.heal = compiled, canonical, b""
         self.eos_token_ids, self.eos = compiled.vocabulary.eos, compiled.eos
         if eos_token_ids is not None:
             self.eos_token_ids = checked_eos(eos_token_ids, compiled.vocabulary.size)
             self.own_eos = self.eos_token_ids != compiled.vocabulary.eos
             self.eos = as_ids(self.eos_token_ids)
+        self.max_tokens = self.far = -1
         self._point()
         if prompt is not None:
             self._heal([self._checked(token) for token in prompt])
+        if max_tokens is not None:
+            self.finish_within(max_tokens)
+            self.max_tokens = max_tokens
 
     def _heal(self, list prompt):
         """Finds out how many tokens at the end of the prompt to drop."""
@@ -426,17 +443,24 @@ cdef class Matcher:
 
     cdef int _accept(self, Engine engine, int32_t token) except -1:
         cdef State state = self.state
-        cdef int how
+        cdef int how = GOES_ON
+        cdef bint bound = self._bound()
+        cdef tuple kept = None
         if self._is_eos(token):
             if self._terminated():
                 return 1
             how = self._end(engine, token, &state)
-            if how:
-                self._push(engine, token | END if how == OVER else token, None, &state)
-            return how != NO_END
-        if self._terminated() or not self._token(engine, token, &state):
+            if how == NO_END:
+                return 0
+        elif self._terminated() or not self._token(engine, token, &state):
             return 0
-        self._push(engine, token, None, &state)
+        if bound and how == GOES_ON:
+            kept = self._keeps(engine, &self.state, token, &state, self._left() - 1, self._held())
+            if kept is None:
+                return 0
+        self._push(engine, token | END if how == OVER else token, None, &state)
+        if kept is not None:
+            self._note(kept)
         return 1
 
     def accept_tokens(self, tokens, /):
@@ -449,7 +473,9 @@ cdef class Matcher:
         return taken
 
     def accept_bytes(self, bytes text not None, /):
-        """Takes bytes, as one step for `rollback`; False: refused, and nothing has changed."""
+        """Takes bytes, as one step for `rollback`; no bytes are no step. False: refused, and nothing has changed.
+
+        Of a budget (`finish_within`) they take as many tokens as spell them at least."""
         cdef Engine engine = self._enter()
         try:
             try:
@@ -463,14 +489,23 @@ cdef class Matcher:
         cdef State state = self.state
         cdef int taken
         cdef const uint8_t* data = <const uint8_t*><const char*>text
-        cdef Py_ssize_t length = len(text)
-        if self._terminated():
+        cdef Py_ssize_t length = len(text), count = length
+        cdef Within before = self.within
+        if self._terminated() or not text:
             return not text
         with nogil:
             taken = self._run(engine, data, length, &state)
-        if taken:
-            self._push(engine, -1, text, &state)
-        return bool(taken)
+        if not taken:
+            return False
+        if self._bound():
+            tokens = fewest(self.compiled.vocabulary, text, self.eos)
+            count = length if tokens is None else len(tokens)
+            if self._need(engine, &state) > self._left() - count:
+                return False
+        self._push(engine, -1, text, &state)
+        if self._bound():
+            self.within = within(before, self.steps, before.deadline - (count - 1), None)
+        return True
 
     def validate_tokens(self, tokens, /):
         """How many of these tokens could be accepted one after the other; nothing changes.
@@ -491,11 +526,14 @@ cdef class Matcher:
             self._leave()
 
     cdef int _validate(self, Engine engine, list ids) except -1:
-        cdef State state = self.state
-        cdef bint terminated = self._terminated()
+        cdef State state = self.state, before
+        cdef bint terminated = self._terminated(), bound = self._bound()
+        cdef int64_t left = self._left() if bound else 0
+        cdef tuple held = self._held() if bound else None, kept
         cdef int32_t id_
         cdef int count = 0, how
         for id_ in ids:
+            before = state
             if self._is_eos(id_):
                 how = OVER if terminated else self._end(engine, id_, &state)
                 if how == NO_END:
@@ -503,6 +541,12 @@ cdef class Matcher:
                 terminated = how == OVER
             elif terminated or not self._token(engine, id_, &state):
                 break
+            if bound and not terminated:
+                left -= 1
+                kept = self._keeps(engine, &before, id_, &state, left, held)
+                if kept is None:
+                    break
+                held = kept[0]
             count += 1
         return count
 
@@ -532,11 +576,18 @@ cdef class Matcher:
             else:
                 self.engine = 0         # the next call makes it from the history
             self.stuck = 0
+            self.far = -1
+            while self.within is not None and self.within.since > self.steps:
+                self.within = self.within.before
         self._leave()
 
     def reset(self):
-        """Takes back everything."""
+        """Takes back everything, a budget (`finish_within`) included; the one that the matcher was made with holds again."""
         self.rollback(self.steps)
+        self._claim()
+        self.within = None if self.max_tokens < 0 else within(None, 0, self.max_tokens, None)
+        self.far = -1
+        self._leave()
 
     def fork(self):
         """An independent matcher in the same state, with the same history.
@@ -559,7 +610,241 @@ cdef class Matcher:
         other._point()
         other.tail, other.tail_used, other.steps = self.tail, self.tail_used, self.steps
         other.state, other.engine, other.stuck = self.state, self.engine, self.stuck
+        other.within, other.max_tokens, other.far = self.within, self.max_tokens, self.far
         return other
+
+    # -- budgets --------------------------------------------------------------------------------------------------------
+
+    def finish_within(self, n, /):
+        """From here on the text ends validly within n tokens, EOS included.
+
+        Masks allow, and `accept_token` takes, only tokens after which an ending is known that fits: that of `completion`, in the
+        fewest tokens that spell it. So no mask is ever empty, and no text is cut off. As long as plenty is left the masks are what they
+        were; near the end they may be narrower than need be, since an ending that is known need not be the shortest.
+
+        Each accept call takes one token of the budget, `accept_bytes` as many as spell its bytes at least, and `rollback` gives them back;
+        a rollback to before this call takes back the call. A fork keeps the promise, too. `reset` forgets it.
+
+        Parameters
+        ----------
+        n : int or None
+            None: there is no budget any more.
+
+        Raises
+        ------
+        LimitError
+            No ending is known that fits; the message says how many tokens the shortest one known needs. Nothing has changed.
+        ValueError
+            n is negative.
+
+        Examples
+        --------
+        >>> import llgcy
+        >>> m = llgcy.compile(llgcy.Grammar.from_regex("[a-z]+!"), llgcy.Tokenizer.single_byte()).matcher()
+        >>> m.finish_within(4)                          # "ab!" and EOS
+        >>> m.accept_tokens(b"abc"), m.completion()
+        (2, b'!')
+        """
+        cdef int64_t count
+        if n is None:
+            self._claim()
+            if self.within is not None:
+                self.within = within(self.within, self.steps, -1, None)
+            self._leave()
+            return
+        if isinstance(n, bool) or not isinstance(n, int):
+            raise TypeError(f"a number of tokens is an int, not {type(n).__name__}")
+        if n < 0:
+            raise ValueError(f"a number of tokens is not negative, as {n} is")
+        count = min(n, <int64_t>1 << 60)
+        self._retried(lambda engine: self._promise(engine, count))
+
+    cdef int _promise(self, Engine engine, int64_t n) except -1:
+        cdef tuple held = self._held() if self._bound() else None
+        cdef int64_t need = 0 if self._terminated() else self._need(engine, &self.state)
+        if n >= need:
+            held = None
+        elif held is None or n <= len(held):
+            if need >= NO_ENDING:
+                raise LimitError("no ending of the text is known that the vocabulary can spell")
+            raise LimitError(f"the text cannot end within {n:,} tokens: the shortest ending known needs "
+                             f"{need if held is None else min(need, len(held) + 1):,}, EOS included")
+        self.within = within(self.within, self.steps, self.steps + n, held)
+        self.far = -1
+        return 0
+
+    @property
+    def tokens_left(self):
+        """Tokens of the budget that are left, EOS included; None: there is no budget."""
+        return self._left() if self._bound() else None
+
+    cdef bint _bound(self) noexcept:
+        return self.within is not None and self.within.deadline >= 0
+
+    cdef int64_t _left(self) noexcept:
+        return self.within.deadline - self.steps
+
+    cdef tuple _held(self):
+        """Tokens that end the text, where it is those of a longer ending that keep the promise; None: those of `_ending` do."""
+        return None if self.within.witness is None else self.within.witness[self.steps - self.within.since:]
+
+    cdef tuple _ending(self, Engine engine, const State* at):
+        cdef tuple out, rest
+        cdef State state = at[0]
+        cdef int32_t token
+        if at.mode == HEALING:
+            out, rest = fewest(self.compiled.vocabulary, self.heal[at.gap:], self.eos), self._ending(engine, &engine.begin)
+            return None if out is None or rest is None else out + rest
+        out = engine.endings.tokens(at, self.eos)
+        if out is not None and engine.machine.names_tokens:         # there tokens may mean more than what they spell
+            for token in out:
+                if not self._token(engine, token, &state):
+                    return None
+            if self._end(engine, self.eos_ids[0], &state) != OVER:
+                return None
+        return out
+
+    cdef int64_t _need(self, Engine engine, const State* at) except -1:
+        cdef tuple ending = self._ending(engine, at)
+        return NO_ENDING if ending is None else <int64_t>len(ending) + 1
+
+    cdef int64_t _need_behind(self, Engine engine, int32_t token) except -1:
+        """Of the text with one token more; NO_ENDING also where the token is refused."""
+        cdef State state = self.state
+        if self._is_eos(token):
+            return self._need_eos(engine, token)
+        return self._need(engine, &state) if self._token(engine, token, &state) else NO_ENDING
+
+    cdef int64_t _need_eos(self, Engine engine, int32_t token) except -1:
+        """The same for an EOS that may come: 0 where it ends the text."""
+        cdef State state = self.state
+        return 0 if self._end(engine, token, &state) == OVER else self._need(engine, &state)
+
+    cdef tuple _keeps(self, Engine engine, const State* before, int32_t token, const State* after, int64_t left, tuple held):
+        if left + 1 == self._left() and self.far == self.steps or self._need(engine, after) <= left:
+            return None,
+        if held is None:
+            held = self._ending(engine, before)
+        return (held[1:],) if held and held[0] == token else None
+
+    cdef int _note(self, tuple kept) except -1:
+        """Keeps the ending that the step just taken rests on."""
+        if (kept[0] is None) != (self.within.witness is None):
+            self.within = within(self.within, self.steps, self.within.deadline, kept[0])
+        return 0
+
+    cdef Reach _reach(self, Engine engine):
+        """Where each token leads; tokens that the grammar names are read as what it names."""
+        cdef Reach reach = engine.endings.reach(&self.state)
+        cdef int32_t token, first, last
+        cdef State state
+        if engine.machine.names_tokens and not reach.units:
+            engine.lock.acquire()
+            try:
+                named = engine.machine.tokens_allowed(&self.state)
+            finally:
+                engine.lock.release()
+            for first, last in named:
+                with nogil:
+                    for token in range(first, last + 1):
+                        state = self.state
+                        if self._is_eos(token):         # of this matcher, not of all that use what is found here
+                            reach.group[token] = UNCLEAR
+                        else:
+                            reach.group[token] = reach.note(&state) if self._token(engine, token, &state) else NOWHERE
+            reach.units = True
+        return reach
+
+    cdef object _needs(self, Engine engine, Reach reach):
+        cdef int32_t i
+        cdef bytes out = bytes(reach.n * sizeof(int64_t))
+        cdef int64_t* needs = <int64_t*><char*>out          # filled before anyone else sees it
+        for i in range(reach.n):
+            try:
+                needs[i] = self._need(engine, &reach.states[i])
+            except UnclearError:
+                needs[i] = -1
+        return out
+
+    cdef bint _is_far(self, Engine engine) except -1:
+        """Does every token that the grammar allows keep the promise?"""
+        cdef Reach reach
+        cdef bytes found
+        cdef const int64_t* needs
+        cdef int64_t worst = 0, need
+        cdef int32_t token, k
+        if self.far == self.steps:
+            return True
+        if self.state.mode == HEALING or self._terminated():
+            return False
+        key = (<const char*>&self.state)[:sizeof(State)], self.eos
+        known = engine.endings.worsts.get(key)
+        if known is None:
+            reach = self._reach(engine)
+            found = self._needs(engine, reach)
+            needs = <const int64_t*><const char*>found
+            for k in range(reach.n):
+                worst = max(worst, needs[k])
+            for token in range(self.compiled.vocabulary.size):
+                k = reach.group[token]
+                if k != NOWHERE and (k == UNCLEAR or needs[k] < 0):
+                    need = self._need_behind(engine, token)
+                    if need != NO_ENDING:
+                        worst = max(worst, need)
+            engine.endings.remember_worst(key, worst)
+        else:
+            worst = known
+        if worst > self._left() - 1:
+            return False
+        self.far = self.steps
+        return True
+
+    cdef int _narrow(self, Engine engine, uint32_t* out) except -1:
+        """Takes from a mask the tokens that do not keep the promise; 1 where there are any."""
+        cdef Reach reach = None
+        cdef bytes found = b""
+        cdef const int64_t* needs
+        cdef int64_t need, left = self._left() - 1
+        cdef int32_t token, k
+        cdef int some = 0
+        cdef tuple witness
+        if self._is_far(engine):
+            return 0
+        if self.state.mode != HEALING:
+            reach = self._reach(engine)
+            found = self._needs(engine, reach)
+        needs = <const int64_t*><const char*>found
+        for token in range(self.compiled.vocabulary.size):
+            if not out[token >> 5] >> (token & 31) & 1:
+                continue
+            k = NOWHERE if reach is None else reach.group[token]
+            if self._is_eos(token):
+                need = self._need_eos(engine, token)
+            elif k < 0 or needs[k] < 0:
+                need = self._need_behind(engine, token)
+            else:
+                need = needs[k]
+            if need > left:
+                out[token >> 5] &= ~(<uint32_t>1 << (token & 31))
+                some = 1
+        witness = self._held()
+        if witness is None:
+            witness = self._ending(engine, &self.state)
+        if witness:
+            token = witness[0]
+            out[token >> 5] |= <uint32_t>1 << (token & 31)
+        return some
+
+    cdef bint _only_eos(self, Engine engine) except -1:
+        """Is EOS all that the mask allows?"""
+        cdef int32_t token, words = self.compiled.vocabulary.words
+        cdef bytearray mask = bytearray(4 * words)
+        cdef uint32_t* out = <uint32_t*><char*>mask
+        self._fill(engine, out)
+        for token in range(self.compiled.vocabulary.size):
+            if out[token >> 5] >> (token & 31) & 1 and not self._is_eos(token):
+                return False
+        return True
 
     # -- asking ---------------------------------------------------------------------------------------------------------
 
@@ -588,11 +873,14 @@ cdef class Matcher:
             self._leave()
 
     def is_complete(self):
-        """Must the text end here? True right after the last byte of a finite language, and once terminated."""
+        """Must the text end here? True right after the last byte of a finite language, where a budget leaves nothing but EOS, and once
+        terminated."""
         return self._retried(self._complete)
 
     def _complete(self, Engine engine):
-        return self._terminated() or self.state.mode != HEALING and bool(engine.only_end(&self.state))
+        if self._terminated() or self.state.mode != HEALING and engine.only_end(&self.state):
+            return True
+        return self._bound() and bool(self._may_end(engine, &self.state)) and bool(self._only_eos(engine))
 
     def is_terminated(self):
         """Was EOS accepted?"""
@@ -600,8 +888,23 @@ cdef class Matcher:
 
     @property
     def stop_reason(self):
-        """None while the text goes on, "eos" once EOS was accepted."""
-        return "eos" if self._terminated() else None
+        """Why the text has stopped, a str; None while it may go on.
+
+        ``"complete"``: the grammar allows nothing more, whether EOS has come or not. ``"budget"``: it would, but the budget of
+        `finish_within` leaves nothing but EOS. ``"eos"``: EOS was accepted where the text could have gone on.
+        """
+        return self._retried(self._stop_reason)
+
+    def _stop_reason(self, Engine engine):
+        cdef bint over = self._terminated()
+        cdef Matcher before
+        if self.state.mode != HEALING and engine.only_end(&self.state):
+            return "complete"
+        if over and self._bound():
+            before = self._copy()
+            before.rollback(1)
+            return "budget" if before.is_complete() else "eos"
+        return "eos" if over else "budget" if self._complete(engine) else None
 
     @property
     def temperature(self):
@@ -665,7 +968,8 @@ cdef class Matcher:
         if tokenizer is None or not tokenizer.can_encode:
             return []
         text = self._forced(engine, &end)
-        return self._canonical(engine, text, &end) if text else []
+        ids = self._canonical(engine, text, &end) if text else []
+        return ids[:self._validate(engine, ids)] if self._bound() else ids          # a budget may have no room for the tokenizer's own way
 
     cdef list _canonical(self, Engine engine, bytes text, const State* end):
         """The tokens of a forced text, without those at its end that what follows may change."""
@@ -703,7 +1007,7 @@ cdef class Matcher:
         return out[::-1]
 
     def completion(self):
-        """A short text that ends the output validly from here.
+        """A short text that ends the output validly from here; under a budget, in time.
 
         Returns
         -------
@@ -716,9 +1020,21 @@ cdef class Matcher:
         cdef bytes first = b""
         if self._terminated():
             return b""
+        if self._bound() and self.within.witness is not None:
+            return self._bytes(self._held())
         if state.mode == HEALING:
             first, state = self.heal[state.gap:], engine.begin
         return first + engine.completion(&state)
+
+    cdef bytes _bytes(self, tuple tokens):
+        """What tokens spell."""
+        cdef int32_t length
+        cdef const uint8_t* text
+        cdef bytearray out = bytearray()
+        for token in tokens:
+            text = self.compiled.vocabulary.bytes_of(token, &length)
+            out += text[:length]
+        return bytes(out)
 
     # -- masks ----------------------------------------------------------------------------------------------------------
 
@@ -776,6 +1092,10 @@ cdef class Matcher:
 
     cdef int _fill(self, Engine engine, uint32_t* out) except -1:
         """Writes the mask's words; 1 where some token is not allowed."""
+        cdef int some = self._fill_unbound(engine, out)
+        return self._narrow(engine, out) or some if self._bound() and not self._terminated() else some
+
+    cdef int _fill_unbound(self, Engine engine, uint32_t* out) except -1:
         cdef State key
         cdef const Mask* mask
         cdef Shelf young = engine.masks.young, old = engine.masks.old       # so that what is found there stays
@@ -801,6 +1121,9 @@ cdef class Matcher:
 
     cdef bint _special(self) noexcept nogil:
         return self.canonical or self.state.mode == HEALING
+
+    cdef bint _alone(self, Engine engine) except -1:
+        return self._special() or self._bound() and not self._is_far(engine)
 
     cdef int _fill_special(self, Engine engine, uint32_t* out) except -2:
         """-1: nothing is special here."""

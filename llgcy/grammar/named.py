@@ -1,7 +1,7 @@
 """Lists of named grammars that refer to each other, as JSON: the form of llguidance and mistral.rs."""
 import json
 
-from llgcy.errors import GrammarError, LimitError, UnsupportedKeywordError
+from llgcy.errors import GrammarError, LimitError
 from llgcy.grammar import choices, gbnf, ir, lark
 from llgcy.grammar.link import link
 from llgcy.grammar.source import near
@@ -41,8 +41,6 @@ def read(source):
         for field in source:
             if field not in _FIELDS:
                 raise GrammarError(f"a list of grammars has no field {field!r}{near(str(field), _FIELDS)}; it has {', '.join(_FIELDS)}")
-        if source.get("max_tokens") is not None:
-            raise UnsupportedKeywordError("max_tokens of a list of grammars is not supported yet: stop sampling after so many tokens")
         source = source.get("grammars")
     if not isinstance(source, (list, tuple)):
         raise GrammarError("named grammars are a list of objects, or an object with such a list as grammars")
@@ -57,6 +55,28 @@ def read(source):
             names[name] = grammar
         grammars.append(grammar)
     return link(grammars[0], names)
+
+
+def max_tokens(source):
+    """How many tokens a text may have, EOS included; None where the list of grammars does not say.
+
+    Parameters
+    ----------
+    source : list, dict or str
+        As for `read`.
+
+    Raises
+    ------
+    GrammarError
+        It is no number of tokens.
+    """
+    source = _loaded(source)
+    number = source.get("max_tokens") if isinstance(source, dict) else None
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or number != number // 1 or not 0 <= number < 1 << 53:
+        raise GrammarError(f"max_tokens of a list of grammars must be a number of tokens or null, not {number!r}")
+    return int(number)
 
 
 def _loaded(source):

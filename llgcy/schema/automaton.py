@@ -279,7 +279,7 @@ class Automaton:
         return self.endings.value(*self.values[value])
 
     def object_ending(self, object, used=frozenset(), first=True):
-        """What can follow inside ``{`` up to ``}``: `used` are names that may not come again, `first` where none has come."""
+        """What can follow inside ``{`` up to ``}``: `used` are names that may not come again (None: not known), `first` where none has come."""
         state = self.objects[object]
         kind = state.kind
         return self.endings.members(kind.keys, kind.ending(state), kind.place, used, first)

@@ -1,7 +1,7 @@
 """Short JSON texts that finish what is open."""
 import json
 
-from llgcy.errors import LimitError
+from llgcy.errors import LimitError, UnclearError
 from llgcy.schema.formula import NULL, TRUE_LITERAL
 
 #: Bytes of one ending.
@@ -75,7 +75,11 @@ class Endings:
         return quoted(self.solver.texts.witness(formula))
 
     def named(self, keys, members, used):
-        """Members with names in place of outcomes, none of them in `used`."""
+        """Members with names in place of outcomes, none of them in `used` (None: not known)."""
+        if not members:
+            return []
+        if used is None:
+            raise UnclearError("which names are free to end the object is not known")
         named, used = [], set(used)
         for outcome, value in members:
             name = outcome if keys is None else keys.example(outcome, used)
