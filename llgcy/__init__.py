@@ -9,12 +9,13 @@ from llgcy.errors import (GrammarError, InvalidInstanceError, LimitError, LlgcyE
 from llgcy.explain import Explanation
 from llgcy.limits import Limits
 from llgcy.sampler import Sampler
+from llgcy.schema.report import Report, check_schema
 from llgcy.tokenizer import Tokenizer
 from llgcy.validator import Validator, validate_json
 from llgcy.version import __version__
 
 __all__ = [
     "CompiledGrammar", "Compiler", "Explanation", "Grammar", "GrammarError", "InvalidInstanceError", "LimitError", "Limits", "LlgcyError",
-    "Matcher", "Sampler", "StateError", "Tokenizer", "TokenizerError", "UnsatisfiableError", "UnsupportedKeywordError", "Validator",
-    "__version__", "accept_batch", "allocate_bitmask", "apply_bitmask", "compile", "fill_bitmasks", "fill_draft_bitmasks", "validate_json",
+    "Matcher", "Report", "Sampler", "StateError", "Tokenizer", "TokenizerError", "UnsatisfiableError", "UnsupportedKeywordError", "Validator",
+    "__version__", "accept_batch", "allocate_bitmask", "apply_bitmask", "check_schema", "compile", "fill_bitmasks", "fill_draft_bitmasks", "validate_json",
 ]

@@ -140,7 +140,7 @@ class Grammar:
         surrounding_space : bool
             May white space stand before and after the document?
         **options
-            See `llgcy.schema.options.Options`: draft, property_order, number_spelling, formats, resources.
+            See `llgcy.schema.options.Options`: draft, property_order, number_spelling, formats, resources, openapi, lenient.
 
         Raises
         ------

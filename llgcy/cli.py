@@ -16,6 +16,7 @@ import llgcy
 from llgcy import demo
 from llgcy.demo import GEMMA, load
 from llgcy.errors import GrammarError, LimitError, LlgcyError, TokenizerError
+from llgcy.schema.profiles import PROFILES
 from llgcy.standin import StandIn
 from llgcy.version import __version__
 
@@ -76,6 +77,9 @@ def _parser() -> argparse.ArgumentParser:
                                             ".json is a JSON Schema, .lark a Lark grammar, .gbnf a GBNF grammar; what another file is follows from its text.")
     check.add_argument("files", metavar="FILE", nargs="+")
     check.add_argument("--text", metavar="SAMPLE", help="a text that each grammar must accept as a whole")
+    check.add_argument("--report", action="store_true", help="print what becomes of each keyword of the files, which are JSON Schemas")
+    check.add_argument("--profile", metavar="SERVICE", choices=list(PROFILES),
+                       help="say also what a hosted service would refuse of them: " + ", ".join(PROFILES))
     check.set_defaults(run=_check)
 
     shown = commands.add_parser("demo", help="let a model write under some grammars, and measure what that costs",
@@ -214,6 +218,8 @@ def _demo(options: argparse.Namespace) -> int:
 # check
 
 def _check(options: argparse.Namespace) -> int:
+    if options.report or options.profile is not None:
+        return _check_keywords(options)
     sample = None if options.text is None else os.fsencode(options.text)
     refused = False
     for path in options.files:
@@ -232,6 +238,30 @@ def _check(options: argparse.Namespace) -> int:
             refused = True
         else:
             print(f"{path}: compiles" + ("" if sample is None else " and accepts the sample"))
+    return int(refused)
+
+
+def _check_keywords(options: argparse.Namespace) -> int:
+    """The reports of schemas: all of them, or what is refused."""
+    if options.text is not None:
+        print("llgcy check: --text does not go with --report and --profile", file=sys.stderr)
+        return 2
+    refused = False
+    for path in options.files:
+        text = None
+        try:
+            text = _read(path)
+            report = llgcy.check_schema(text, options.profile)
+        except LlgcyError as error:
+            _report(path, error, text, sys.stdout)
+            refused = True
+            continue
+        if not options.report:
+            report = llgcy.Report(tuple(entry for entry in report if entry.status in ("refused", "profile")))
+        print(f"{path}: " + ("nothing is refused" if report.ok else "refused"))
+        if report.entries:
+            print(report)
+        refused = refused or not report.ok
     return int(refused)
 
 

@@ -36,7 +36,7 @@ class Validator:
     schema : dict, bool, str, bytes, type or function
         As for `Grammar.from_json_schema`. A schema that nothing satisfies, ``False`` for one, refuses every document.
     **options
-        ``draft``, ``formats``, ``resources``: as for `Grammar.from_json_schema`. Formats are enforced by default.
+        ``draft``, ``formats``, ``resources``, ``openapi``, ``lenient``: as for `Grammar.from_json_schema`. Formats are enforced by default.
 
     Attributes
     ----------

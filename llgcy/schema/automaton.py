@@ -12,6 +12,7 @@ from llgcy.schema.endings import Endings
 from llgcy.schema.formula import (ARRAY, FALSE, FALSE_LITERAL, NULL, NUMBER, OBJECT, STRING, TRUE_LITERAL, Formulas,
                                   spellable)
 from llgcy.schema.hopeful import Hopeful
+from llgcy.schema.notes import LENIENT, STRICT, Notes
 from llgcy.schema.numbers import NumberLexeme
 from llgcy.schema.objects import Keys
 from llgcy.schema.options import Options
@@ -104,6 +105,8 @@ class Automaton:
     validating : bool
         For texts that are finished: no proof that any value is valid, and where the search for one is too long, texts go on and
         are refused at their end.
+    notes : Notes, optional
+        Where reading puts what is worth telling; by default, such as tolerate what the options say.
 
     Attributes
     ----------
@@ -131,15 +134,15 @@ class Automaton:
     b'[1,1]'
     """
 
-    def __init__(self, schema: Any, options: Options = Options(), validating: bool = False):
+    def __init__(self, schema: Any, options: Options = Options(), validating: bool = False, notes: Optional[Notes] = None):
         if isinstance(schema, (str, bytes, bytearray)):
             schema = read_json(schema)
-        self.options, self.warnings = options, []
+        self.options, self.notes = options, notes or Notes(LENIENT if options.lenient else STRICT)
         self.regexes = Regexes("chars")
         self.texts = Texts(self.regexes)
         self.formulas = self.texts.formulas = Formulas(self.texts.matches)
-        self.resolver = Resolver(schema, options, self.warnings)
-        translator = Translator(self.resolver, self.formulas, self.texts, options, self.warnings)
+        self.resolver = Resolver(schema, options, self.notes)
+        translator = Translator(self.resolver, self.formulas, self.texts, options, self.notes)
         top = translator.translate(schema)
         self.patterns = translator.patterns
         self.lexemes = {}
@@ -154,6 +157,7 @@ class Automaton:
         if not validating:
             self.prove(value)
         self.start = self._value(value, self.order.place(top) if self.order is not None else None)
+        self.warnings = self.notes.warnings
 
     def prove(self, value):
         """Raises an error where no value is valid, or where it is too hard to tell."""

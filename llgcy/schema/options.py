@@ -8,6 +8,8 @@ _CHOICES = {
     "property_order": ("schema", "any"),
     "number_spelling": ("plain", "any"),
     "formats": ("enforce", "strict", "annotation"),
+    "openapi": (False, True),
+    "lenient": (False, True),
 }
 
 
@@ -29,6 +31,12 @@ class Options(NamedTuple):
         enforces none.
     resources : mapping
         Documents that references may lead to, by URI.
+    openapi : bool
+        OpenAPI's ``nullable`` adds null to the ``type`` beside it. Its ``discriminator`` beside ``oneOf`` or ``anyOf`` names a property
+        whose value decides for a branch: one of the keys that the mapping has for it, or the last part of its ``$ref`` if it has none.
+    lenient : bool
+        What llgcy cannot enforce is left out of the schema, and told in the warnings, instead of being refused. Malformed schemas
+        are errors all the same.
 
     Examples
     --------
@@ -41,6 +49,8 @@ class Options(NamedTuple):
     number_spelling: str = "plain"
     formats: str = "enforce"
     resources: Mapping[str, Any] = {}
+    openapi: bool = False
+    lenient: bool = False
 
     @classmethod
     def of(cls, **given):

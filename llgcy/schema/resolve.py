@@ -12,6 +12,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from llgcy.errors import GrammarError, LimitError, UnsupportedKeywordError
 from llgcy.schema import vocabulary
+from llgcy.schema.notes import ENFORCED, IGNORED
 from llgcy.schema.read import escape, read_json
 from llgcy.schema.vocabulary import DEPENDENCIES, ITEMS, KEYWORDS, MAP, SCHEMA, SCHEMAS, UNNAMED, left_out
 
@@ -115,12 +116,12 @@ class Resolver:
     root : dict or bool
         The schema.
     options : Options
-    warnings : list of str
+    notes : Notes
         Where warnings go.
     """
 
-    def __init__(self, root, options, warnings):
-        self.options, self.warnings = options, warnings
+    def __init__(self, root, options, notes):
+        self.options, self.notes = options, notes
         self.draft = vocabulary.DRAFTS.get(options.draft, UNNAMED)
         self.dynamic = False        # whether nodes are told apart by dynamic scope
         self.nodes = {}             # Node by id() of its schema object and scope
@@ -148,8 +149,7 @@ class Resolver:
             raise UnsupportedKeywordError("$schema: draft 3 is not supported; write the schema in draft 4 or later",
                                           pointer=pointer + "/$schema")
         if number is None and self.vocabulary(schema) is None:
-            self.warnings.append(f"$schema: {uri!r} is no draft known here, so it is read as {vocabulary.draft_name(draft)}"
-                                 f" (at {pointer}/$schema)")
+            self.notes.add(pointer + "/$schema", "$schema", IGNORED, f"{uri!r} is no draft known here, so it is read as {vocabulary.draft_name(draft)}")
         return draft if number is None or number == UNNAMED else number
 
     def vocabulary(self, schema):
@@ -242,8 +242,7 @@ class Resolver:
                 resource = resource.outer
                 found = self.follow(resource, fragment)
                 if found is not None:
-                    self.warnings.append(f"{keyword}: {reference!r} leads nowhere in {uri!r}, so it is read in the schema around that"
-                                         f" (at {where})")
+                    self.notes.add(where, keyword, ENFORCED, f"{reference!r} leads nowhere in {uri!r}, so it is read in the schema around that")
         else:
             found = self.anchor(resource, fragment)
         if found is None:

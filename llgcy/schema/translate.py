@@ -8,10 +8,12 @@ positive throughout (the greatest solution, as validators read ``allOf: [{"$ref"
 from functools import cache
 
 from llgcy.errors import GrammarError, LimitError, UnsupportedKeywordError
+from llgcy.schema import openapi
 from llgcy.schema.evaluated import Evaluated, contained
 from llgcy.schema.exact import ZERO, Exact
 from llgcy.schema.formula import (ANYTHING, ARRAY, FALSE, FALSE_LITERAL, NOTHING, NULL, NUMBER, OBJECT, STRING, TRUE,
                                   TRUE_LITERAL)
+from llgcy.schema.notes import ANNOTATION, ENFORCED, IGNORED
 from llgcy.schema.read import escape, kind_of
 from llgcy.schema.unique import distinct
 from llgcy.schema.vocabulary import DEPENDENCIES, ITEMS, KEYWORDS, REFERENCES, SCHEMA, SCHEMAS, UNNAMED, VALUE, draft_name
@@ -45,12 +47,13 @@ class Translator:
     formulas : Formulas
     texts : Texts
     options : Options
-    warnings : list of str
+    notes : Notes
+        Where warnings go, and errors that are tolerated.
     """
 
-    def __init__(self, resolver, formulas, texts, options, warnings):
-        self.resolver, self.formulas, self.texts, self.options, self.warnings = resolver, formulas, texts, options, warnings
-        self.preorder, self.references = [], False
+    def __init__(self, resolver, formulas, texts, options, notes):
+        self.resolver, self.formulas, self.texts, self.options, self.notes = resolver, formulas, texts, options, notes
+        self.preorder, self.references = notes.nodes, False
         self.evaluated = Evaluated(self)
         self.patterns = {}              # string formula by pattern text
         self.formats = {}               # string formula by name of the format
@@ -74,7 +77,6 @@ class Translator:
             self.preorder.clear()
             top = self.enter(root, self.resolver.top, (), None, "")
             self.read_all([top])
-            self.warnings[:] = dict.fromkeys(self.warnings)
         for node in self.preorder:
             if node.sub.get("unevaluatedItems", ANYTHING) != ANYTHING:
                 node.strict += contained(node)
@@ -119,63 +121,85 @@ class Translator:
         ignored = UNNAMED < draft <= 7 and "$ref" in schema
         for word, value in schema.items():
             keyword = KEYWORDS.get(word)
+            if word in openapi.WORDS and not ignored:
+                try:
+                    openapi.read(self, node, word, value)
+                except GrammarError as e:
+                    self.notes.refuse(e, f"{node.pointer}/{word}", word)
+                continue
             if keyword is None or word == "$defs" or word == "definitions" or word in node.resource.ignored:
                 continue
             if not keyword.in_draft(draft):
-                self.warnings.append(f"{word}: no keyword of {draft_name(draft)}, so it says nothing (at {node.pointer}/{word})")
+                self.say_nothing(node, word, f"no keyword of {draft_name(draft)}, so it says nothing")
                 continue
             if ignored and word != "$ref":
-                self.warnings.append(f"{word}: beside $ref it says nothing in {draft_name(draft)} (at {node.pointer}/{word})")
+                self.say_nothing(node, word, f"beside $ref it says nothing in {draft_name(draft)}")
                 continue
-            if word in REFERENCES:
-                self.references = True
-                if word == "$ref":
-                    target, resource, pointer = self.resolver.target(node, value)
-                else:
-                    self.resolver.dynamic = True
-                    target, resource, pointer = self.resolver.dynamic_target(node, value, word)
-                child = self.enter(target, resource, node.scope, None, pointer)
-                node.sub[word] = child
-                if child.__class__ is not int:
-                    node.strict.append(child)
-                    inner.append(child)
+            try:
+                found = self.read_keyword(node, word, value)
+            except (GrammarError, LimitError) as e:
+                self.notes.refuse(e, f"{node.pointer}/{word}", word)
+                node.sub.pop(word, None)
                 continue
-            shape = keyword.shape
-            if shape == VALUE:
-                node.sub[word] = value
-                continue
-            if shape == ITEMS:
-                shape = SCHEMAS if isinstance(value, (list, tuple)) else SCHEMA
-                if shape == SCHEMAS and draft == 2020:
-                    raise GrammarError("items: a list of schemas is called prefixItems in draft 2020-12", pointer=f"{node.pointer}/items")
-            found = []
-            if shape == SCHEMA:
-                child = self.enter(value, node.resource, node.scope, node, "/" + word)
-                node.sub[word] = child
-                found.append(child)
-            elif shape == SCHEMAS:
-                if not isinstance(value, (list, tuple)):
-                    raise GrammarError(f"{word} must be a list of schemas", pointer=f"{node.pointer}/{word}")
-                found = [self.enter(x, node.resource, node.scope, node, f"/{word}/{i}") for i, x in enumerate(value)]
-                node.sub[word] = found
-            else:
-                if not isinstance(value, dict):
-                    raise GrammarError(f"{word} must be an object", pointer=f"{node.pointer}/{word}")
-                sub = node.sub[word] = {}
-                for name, x in value.items():
-                    if not isinstance(name, str):
-                        raise GrammarError(f"{word}: a name must be a string, not {shown(name)}", pointer=f"{node.pointer}/{word}")
-                    if shape == DEPENDENCIES and not isinstance(x, (dict, bool)):
-                        sub[name] = [x] if isinstance(x, str) else x
-                        continue
-                    child = sub[name] = self.enter(x, node.resource, node.scope, node, f"/{word}/{escape(name)}")
-                    found.append(child)
             edges = node.strict if keyword.in_place or word == "propertyNames" else node.loose
             for child in found:
                 if child.__class__ is not int:
                     edges.append(child)
                     inner.append(child)
         return inner
+
+    def say_nothing(self, node, word, reason):
+        """Notes that a keyword is ignored."""
+        self.notes.add(f"{node.pointer}/{word}", word, IGNORED, reason)
+
+    def read_keyword(self, node, word, value):
+        """Fills in `sub` for one keyword. Returns what stands inside: nodes and value formulas."""
+        if word in REFERENCES:
+            self.references = True
+            if word == "$ref":
+                target, resource, pointer = self.resolver.target(node, value)
+            else:
+                self.resolver.dynamic = True
+                target, resource, pointer = self.resolver.dynamic_target(node, value, word)
+            node.sub[word] = self.enter(target, resource, node.scope, None, pointer)
+            return [node.sub[word]]
+        shape = KEYWORDS[word].shape
+        if shape == VALUE:
+            node.sub[word] = value
+            return []
+        if shape == ITEMS:
+            shape = SCHEMAS if isinstance(value, (list, tuple)) else SCHEMA
+            if shape == SCHEMAS and node.resource.draft == 2020:
+                raise GrammarError("items: a list of schemas is called prefixItems in draft 2020-12", pointer=f"{node.pointer}/items")
+        if shape == SCHEMA:
+            node.sub[word] = self.child(node, word, value, "/" + word)
+            return [node.sub[word]]
+        if shape == SCHEMAS:
+            if not isinstance(value, (list, tuple)):
+                raise GrammarError(f"{word} must be a list of schemas", pointer=f"{node.pointer}/{word}")
+            node.sub[word] = [self.child(node, word, x, f"/{word}/{i}") for i, x in enumerate(value)]
+            return node.sub[word]
+        if not isinstance(value, dict):
+            raise GrammarError(f"{word} must be an object", pointer=f"{node.pointer}/{word}")
+        found, sub = [], {}
+        for name, x in value.items():
+            if not isinstance(name, str):
+                raise GrammarError(f"{word}: a name must be a string, not {shown(name)}", pointer=f"{node.pointer}/{word}")
+            if shape == DEPENDENCIES and not isinstance(x, (dict, bool)):
+                sub[name] = [x] if isinstance(x, str) else x
+                continue
+            sub[name] = self.child(node, word, x, f"/{word}/{escape(name)}")
+            found.append(sub[name])
+        node.sub[word] = sub
+        return found
+
+    def child(self, node, word, schema, token):
+        """The node or value formula of a schema inside a keyword of a node."""
+        try:
+            return self.enter(schema, node.resource, node.scope, node, token)
+        except (GrammarError, LimitError) as e:
+            self.notes.refuse(e, node.pointer + token, word)
+            return ANYTHING
 
     # ------------------------------------------------------------------------------------------------ nodes to formulas
     def make_component(self, component):
@@ -209,18 +233,22 @@ class Translator:
         """Nodes that apply each other in place: from "everything" down until nothing changes."""
         inside = set(nodes)
         for node in nodes:
+            node.value = ANYTHING
             for word in ("unevaluatedProperties", "unevaluatedItems"):
                 if node.sub.get(word, ANYTHING) != ANYTHING:
-                    raise UnsupportedKeywordError(f"{word} is not supported in a schema that applies itself in place, or to its items by contains",
-                                                  pointer=f"{node.pointer}/{word}")
-            for child in complemented(node):
-                if child in inside:
-                    raise GrammarError("the schema applies itself in place, through a complement (not, if, oneOf, propertyNames), "
-                                       "which has no meaning", pointer=node.pointer)
-        if len(nodes) > CYCLE:
-            raise LimitError(f"{len(nodes)} schemas apply each other in a cycle; the limit is {CYCLE}", pointer=nodes[0].pointer)
+                    pointer = f"{node.pointer}/{word}"
+                    self.notes.refuse(UnsupportedKeywordError(f"{word} is not supported in a schema that applies itself in place, or to its items by "
+                                                              "contains", pointer=pointer), pointer, word)
+                    del node.sub[word]
         for node in nodes:
-            node.value = ANYTHING
+            if any(child in inside for child in complemented(node)):
+                self.notes.refuse(GrammarError("the schema applies itself in place, through a complement (not, if, oneOf, propertyNames), which has "
+                                               "no meaning", pointer=node.pointer), node.pointer, "")
+                return
+        if len(nodes) > CYCLE:
+            pointer = nodes[0].pointer
+            self.notes.refuse(LimitError(f"{len(nodes)} schemas apply each other in a cycle; the limit is {CYCLE}", pointer=pointer), pointer, "")
+            return
         # each part grows with each other part, so as many rounds as nodes settle all
         for _ in range(len(nodes) + 1):
             made = [self.make(node) for node in nodes]
@@ -242,26 +270,40 @@ class Translator:
     def make(self, node):
         """The value formula of a node."""
         fs, parts = self.formulas, Parts()
-        try:
-            for word, value in node.sub.items():
-                handler = _HANDLERS.get(word)
-                if handler is not None:
+        kinds = [None, TRUE, TRUE, TRUE, TRUE]
+        for word, value in node.sub.items():
+            handler = _HANDLERS.get(word)
+            if handler is None and word != "type" and word != "uniqueItems":
+                continue
+            try:
+                if word == "type":
+                    kinds, parts.literals = self.kinds(node, parts)
+                elif handler is not None:
                     handler(self, node, value, parts)
-            kinds = [None, TRUE, TRUE, TRUE, TRUE]
-            if "type" in node.sub:
-                kinds, parts.literals = self.kinds(node, parts)
+            except (GrammarError, LimitError) as e:
+                self.refuse(e, node, word)
+        try:
             made = [fs.all_of([kinds[k], *parts.conjuncts[k]]) if kinds[k] != FALSE and parts.conjuncts[k] else kinds[k]
                     for k in (NUMBER, STRING, OBJECT, ARRAY)]
             made = fs.value(parts.literals, *made)
             for value in parts.values:
                 made = fs.both(made, value)
-            if "uniqueItems" in node.sub:
-                made = self.unique_items(node, made)
         except LimitError as e:
-            if e.pointer is None:
-                raise LimitError(e.message, pointer=node.pointer) from None
-            raise
+            self.refuse(e, node, "")
+            made = ANYTHING
+        if "uniqueItems" in node.sub:
+            try:
+                made = self.unique_items(node, made)
+            except (GrammarError, LimitError) as e:
+                self.refuse(e, node, "uniqueItems")
         return made
+
+    def refuse(self, error, node, word):
+        """Notes an error, or raises it, with a place."""
+        pointer = node.pointer + (f"/{word}" if word else "")
+        if isinstance(error, LimitError) and error.pointer is None:
+            error = LimitError(error.message, pointer=node.pointer)
+        self.notes.refuse(error, pointer, word)
 
     # -- any kind
     def kinds(self, node, parts):
@@ -270,7 +312,7 @@ class Translator:
         types = [types] if isinstance(types, str) else types
         if not isinstance(types, (list, tuple)):
             raise GrammarError("type must be a string or a list of strings", pointer=node.pointer + "/type")
-        literals, kinds = 0, [None, FALSE, FALSE, FALSE, FALSE]
+        literals, kinds = NULL if node.sub.get("nullable") else 0, [None, FALSE, FALSE, FALSE, FALSE]
         for t in types:
             where = _TYPES.get(t) if isinstance(t, str) else None
             if where is None:
@@ -306,9 +348,15 @@ class Translator:
         parts.values.extend(self.of(c) for c in children)
 
     def any_of(self, node, children, parts):
+        if "discriminator" in node.sub:
+            parts.values.append(self.formulas.union(openapi.tagged(self, node, "anyOf", children)))
+            return
         parts.values.append(self.formulas.union([self.of(c) for c in children]))
 
     def one_of(self, node, children, parts):
+        if "discriminator" in node.sub:
+            parts.values.append(self.formulas.union(openapi.tagged(self, node, "oneOf", children)))     # tags exclude each other
+            return
         parts.values.append(self.exactly_one([self.of(c) for c in children]))
 
     def not_(self, node, child, parts):
@@ -448,6 +496,7 @@ class Translator:
         if not isinstance(value, str):
             raise GrammarError(f"format must be a string, not {shown(value)}", pointer=node.pointer + "/format")
         if self.options.formats == "annotation":
+            self.notes.add(node.pointer + "/format", "format", ANNOTATION, "")
             return
         from llgcy.grammar import regex
         from llgcy.schema.formats import FORMATS, KNOWN_UNSUPPORTED
@@ -456,11 +505,14 @@ class Translator:
                                           pointer=node.pointer + "/format")
         form = FORMATS.get(value)
         if form is None:
-            self.warnings.append(f"format: {value!r} is not known, so it says nothing (at {node.pointer}/format)")
+            self.notes.add(node.pointer + "/format", "format", ANNOTATION, f"{value!r} is not known, so it says nothing")
             return
         if self.options.formats == "strict" and not form.exact:
             raise UnsupportedKeywordError(f"the format {value!r} is only enforced by a part of its language, which formats=\"strict\" refuses",
                                           pointer=node.pointer + "/format")
+        if not form.exact:
+            self.notes.add(node.pointer + "/format", "format", ENFORCED, f"{value!r} by a part of its language: what matches is valid, but not all that is "
+                                                                         "valid matches")
         found = self.formats.get(value)
         if found is None:
             regexes, fs = self.texts.regexes, self.formulas

@@ -121,5 +121,7 @@ KEYWORDS = {
     "then": Keyword(SCHEMA, since=7, in_place=True),
     "else": Keyword(SCHEMA, since=7, in_place=True),
 }
+#: Keywords that say what a schema object is or where it is found.
+PLACES = frozenset(["$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary"])
 #: Keywords whose value leads to a schema that applies in place.
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")

@@ -58,7 +58,7 @@ class Ecma(Scanner):
         if c in "bB":
             return word_boundary(self.word(), c == "B", self.column(start))
         if c == "k" or c in DECIMAL and c != "0":
-            raise self.error("a back-reference (what a group matched is not kept by an automaton)", start)
+            raise self.back_reference(start)
         self.pos = start + 1
         return self.character(self.code(start))
 

@@ -67,7 +67,7 @@ class Python(Scanner):
         if c in DECIMAL and c != "0":
             more = self.peek(2)
             if not (c in OCTAL and len(more) == 2 and set(more) <= OCTAL):
-                raise self.error("a back-reference (what a group matched is not kept by an automaton)", start)
+                raise self.back_reference(start)
         self.pos = start + 1
         return self.character(self.code(start))
 
@@ -140,7 +140,7 @@ class Python(Scanner):
         if c == "P":
             c = self.next("a group")
             if c == "=":
-                raise self.error("a back-reference (what a group matched is not kept by an automaton)", start)
+                raise self.back_reference(start)
             if c != "<":
                 raise self.error(f"there is no group (?P{c}", start)
             name = self.until(">", "the name of the group", start)

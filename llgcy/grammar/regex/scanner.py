@@ -2,7 +2,7 @@
 
 A flavour is a subclass that reads escapes, classes, what follows `(`, and the braces of a counted repetition.
 """
-from llgcy.errors import GrammarError
+from llgcy.errors import GrammarError, UnsupportedKeywordError
 
 from llgcy.grammar.regex import charset, unicode
 from llgcy.grammar.regex.tree import NOTHING, Anchor, Chars, Literal, Repeat, alternate, concat
@@ -45,11 +45,15 @@ class Scanner:
         self.repeatable = False         # may the last part be quantified?
 
     # -- errors and small readers
-    def error(self, message, at=None):
+    def error(self, message, at=None, kind=GrammarError):
         """The exception for a place of the pattern (by default the current one)."""
         at = self.pos if at is None else at
-        return GrammarError(f"{message} in {self.name} regular expression", line=self.text.count("\n", 0, at) + 1,
-                            column=at - (self.text.rfind("\n", 0, at) + 1) + 1)
+        return kind(f"{message} in {self.name} regular expression", line=self.text.count("\n", 0, at) + 1,
+                    column=at - (self.text.rfind("\n", 0, at) + 1) + 1)
+
+    def back_reference(self, at):
+        """The exception for a back-reference."""
+        return self.error("a back-reference (what a group matched is not kept by an automaton)", at, UnsupportedKeywordError)
 
     def column(self, at):
         return at - (self.text.rfind("\n", 0, at) + 1) + 1
