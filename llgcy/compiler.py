@@ -13,6 +13,7 @@ from llgcy import api
 from llgcy.content import canonical, digest
 from llgcy.core.matcher import CompiledGrammar
 from llgcy.limits import Limits
+from llgcy.log import LOGGER
 from llgcy.tokenizer import Tokenizer
 
 # What a compiled grammar takes besides what it counts itself: objects of the schema layer or of the rules, by the length of the text that
@@ -149,8 +150,11 @@ class Compiler:
             compiled = api.compile(grammar, self.tokenizer, limits)
         except BaseException as error:      # noqa: BLE001 - raised by everyone who waits
             failure = error
+        seconds = time.perf_counter() - begin
+        if compiled is not None:
+            LOGGER.info("a grammar compiled for %s in %.1f ms", self.tokenizer.source, 1000 * seconds)
         with self._lock:
-            self._seconds += time.perf_counter() - begin
+            self._seconds += seconds
             self._under_way.pop(key, None)
             if compiled is None:
                 self._counts["failed"] += 1

@@ -1,20 +1,15 @@
 """What a host's model has cost already: its tokenizer, and the grammars that were compiled for it."""
 from __future__ import annotations
 
-import collections
 import threading
-import time
 import weakref
 from collections.abc import Callable
 from typing import Any
 
-from llgcy.api import Grammar, compile
+from llgcy.api import Grammar
+from llgcy.compiler import Compiler
 from llgcy.core.matcher import CompiledGrammar
-from llgcy.log import LOGGER
 from llgcy.tokenizer import Tokenizer
-
-REMEMBERED = 32
-"""Compiled grammars that are kept for each model, the least recently used dropped first."""
 
 
 class ModelCache:
@@ -27,7 +22,7 @@ class ModelCache:
 
     Notes
     -----
-    Grammars are told apart by identity: the same object is compiled once, an equal one again.
+    Each model has a `llgcy.Compiler`, so that equal grammars are compiled once, and within its budget of bytes.
     """
 
     def __init__(self, read: Callable[[Any], Tokenizer]):
@@ -57,7 +52,7 @@ class ModelCache:
             return grammar
         if not isinstance(grammar, Grammar):
             raise TypeError(f"expected a llgcy.Grammar or a compiled one, not {type(grammar).__name__}; Grammar.from_json_schema() takes schemas and types")
-        return entry.compiled(grammar)
+        return entry.compiler.compile(grammar)
 
     def _entry(self, model: Any) -> _Model:
         with self._lock:
@@ -72,17 +67,4 @@ class _Model:
 
     def __init__(self, tokenizer: Tokenizer):
         self.tokenizer = tokenizer
-        self._lock = threading.Lock()
-        self._grammars: collections.OrderedDict[int, CompiledGrammar] = collections.OrderedDict()
-
-    def compiled(self, grammar: Grammar) -> CompiledGrammar:
-        with self._lock:
-            found = self._grammars.get(id(grammar))        # alive as long as its compiled grammar is, so that the id is its own
-            if found is None:
-                begin = time.perf_counter()
-                found = self._grammars[id(grammar)] = compile(grammar, self.tokenizer)
-                LOGGER.info("a grammar compiled for %s in %.1f ms", self.tokenizer.source, 1000 * (time.perf_counter() - begin))
-            self._grammars.move_to_end(id(grammar))
-            while len(self._grammars) > REMEMBERED:
-                self._grammars.popitem(last=False)
-            return found
+        self.compiler = Compiler(tokenizer)
