@@ -4,6 +4,7 @@ Environment switches:
 
 ``LLGCY_BUILD=debug``         bounds checks and assertions on, no optimisation.
 ``LLGCY_BUILD=sanitize``      AddressSanitizer and UndefinedBehaviorSanitizer; stores poison what is not in use.
+``LLGCY_BUILD=threads``       ThreadSanitizer.
 ``LLGCY_WARNINGS=tolerate``   Cython's warnings and performance hints are shown, but do not fail a release build, as they else do.
 """
 import contextlib
@@ -26,9 +27,10 @@ COMPILE = {
     "debug": ["-O0", "-g", "-UNDEBUG"],
     "sanitize": ["-O1", "-g", "-UNDEBUG", "-fno-omit-frame-pointer", "-fsanitize=address,undefined",
                  "-fno-sanitize-recover=undefined", "-DLLGCY_POISON"],
+    "threads": ["-O1", "-g", "-UNDEBUG", "-fno-omit-frame-pointer", "-fsanitize=thread"],
 }
 COMPILE_MSVC = {"release": ["/O2", "/DNDEBUG"], "debug": ["/Od", "/Zi"]}
-LINK = {"sanitize": ["-fsanitize=address,undefined"]}
+LINK = {"sanitize": ["-fsanitize=address,undefined"], "threads": ["-fsanitize=thread"]}
 if BUILD not in COMPILE:
     sys.exit(f"LLGCY_BUILD={BUILD} is not one of {', '.join(COMPILE)}")
 
