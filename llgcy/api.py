@@ -16,10 +16,11 @@ from llgcy.core.matcher import CompiledGrammar
 from llgcy.core.regex import Regexes
 from llgcy.core.store import Budget
 from llgcy.core.trie import Vocabulary
-from llgcy.errors import GrammarError
+from llgcy.errors import BudgetError, GrammarError
 from llgcy.explain import Explanation, explain
 from llgcy.grammar import choices, gbnf, ir, lark, named
 from llgcy.grammar.lower import lower
+from llgcy.grammar.reading import Reader
 from llgcy.grammar.route import route
 from llgcy.grammar.token_sets import resolve
 from llgcy.limits import Limits
@@ -35,6 +36,7 @@ class _Schema:
     """A JSON Schema, read and checked; makes machines for it."""
 
     validating = False      # see `llgcy.validator`
+    captures = False
 
     def __init__(self, schema: Any, whitespace: str = "flexible", surrounding_space: bool = False, **options: Any):
         if whitespace not in ("flexible", "compact"):
@@ -68,22 +70,36 @@ class _Rules:
         self.grammar, self.content = grammar, content
         self.schemas = {node: _Schema(node.schema, **dict(node.options)) for node in grammar.sources(ir.Json)}
         self.warnings: tuple[str, ...] = tuple(warning for schema in self.schemas.values() for warning in schema.warnings)
+        self.captures = grammar.captures
 
     def machine(self, budget: Budget, horizon: int, tokens: _Tokens) -> Machine:
+        return self._machine(self.grammar, budget, horizon, tokens)
+
+    def reader(self, budget: Budget, tokens: _Tokens) -> Reader:
+        """What finds captures."""
+        return self._reader(self.grammar, budget, tokens)
+
+    def _machine(self, grammar: ir.Grammar, budget: Budget, horizon: int, tokens: _Tokens) -> Machine:
+        regexes = Regexes("bytes", budget)
+        tables = lower(grammar, regexes).tables(regexes, self._make(budget, horizon, tokens))
+        machine = GrammarMachine(tables, budget, horizon=horizon)
+        self.warnings = tuple(dict.fromkeys((*self.warnings, *machine.warnings)))
+        return machine
+
+    def _reader(self, grammar: ir.Grammar, budget: Budget, tokens: _Tokens) -> Reader:
+        inner = functools.cache(lambda grammar: self._reader(grammar, budget, tokens))
+        return Reader(grammar, budget, self._make(budget, 1, tokens), inner)
+
+    def _make(self, budget: Budget, horizon: int, tokens: _Tokens) -> Callable[[ir.Node], Any]:
+        """What a lexeme that is no regex is read with."""
         def make(source: ir.Node) -> Any:
             if isinstance(source, ir.Json):
                 return self.schemas[source].machine(budget, horizon)
             if isinstance(source, ir.Tokens):
                 return tokens.ids(source)
             assert isinstance(source, ir.Embedded) and isinstance(source.grammar, ir.Grammar), "names are linked before"
-            return made(source.grammar)
-
-        def made(grammar: ir.Grammar) -> Machine:
-            regexes = Regexes("bytes", budget)
-            machine = GrammarMachine(lower(grammar, regexes).tables(regexes, make), budget, horizon=horizon)
-            self.warnings = tuple(dict.fromkeys((*self.warnings, *machine.warnings)))
-            return machine
-        return made(self.grammar)
+            return self._machine(source.grammar, budget, horizon, tokens)
+        return make
 
 
 class _Tokens:
@@ -393,11 +409,33 @@ class _Making:
 
     def __init__(self, grammar: Grammar, vocabulary: Vocabulary, tokens: _Tokens, limits: Limits):
         self.grammar, self.vocabulary, self.tokens, self.limits = grammar, vocabulary, tokens, limits
+        self.readers: list[Reader] = []         # those that no one uses
 
     def __call__(self) -> tuple[Machine, Budget]:
         """A new machine, and the budget of all that it makes."""
         budget = Budget(self.limits.grammar_bytes, "the grammar")
         return self.grammar._source.machine(budget, max(1, self.vocabulary.trie.longest), self.tokens), budget
+
+    @property
+    def records(self) -> bool:
+        """Does the grammar record anything?"""
+        return bool(self.grammar._source.captures)
+
+    def captures(self, steps: list[tuple[int, bytes]], end: int | None) -> list[tuple[str, bytes]]:
+        """See `Reader.captures`."""
+        while True:
+            try:
+                reader, fresh = self.readers.pop(), False       # at once, or two threads might share it
+            except IndexError:
+                reader, fresh = self.grammar._source.reader(Budget(self.limits.grammar_bytes, "the grammar"), self.tokens), True
+            try:
+                found = reader.captures(steps, end)
+            except BudgetError:
+                if fresh:
+                    raise
+                continue                                        # its budget is spent
+            self.readers.append(reader)
+            return found
 
 
 def compile(grammar: Grammar, tokenizer: Tokenizer, limits: Limits | None = None) -> CompiledGrammar:

@@ -101,6 +101,8 @@ cdef class Matcher:
     cdef int _narrow(self, Engine engine, uint32_t* out) except -1
     cdef bint _only_eos(self, Engine engine) except -1
     cdef Matcher _copy(self)
+    cdef list _history(self)
+    cdef list _healed(self, list steps)
     cdef int _fill(self, Engine engine, uint32_t* out) except -1
     # The same without the promise.
     cdef int _fill_unbound(self, Engine engine, uint32_t* out) except -1

@@ -1006,6 +1006,63 @@ cdef class Matcher:
             out.append(chunk.tokens[used])
         return out[::-1]
 
+    def captures(self):
+        """The texts of rules with the attribute ``capture`` or ``stop_capture``.
+
+        The text so far is read as the grammar's first reading of it has it, decided from the outside in: a rule takes the first of its
+        alternatives that fits, of an alternative each part takes from the left as much as it can. Where the text may end, it is taken
+        for a whole one; elsewhere what is still being read goes on to its end, and only rules that have ended are listed.
+
+        Returns
+        -------
+        list of (str, bytes)
+            Name and text, one for each time that a rule was used, in the order in which they end, inner ones first.
+
+        Raises
+        ------
+        LimitError
+            The text can be read in too many ways at once.
+        """
+        cdef list steps
+        cdef object end
+        if not self.compiled.make.records:
+            return []
+        self._claim()
+        steps = self._history()
+        end = steps.pop() if self._terminated() else None
+        self._leave()
+        return self.compiled.make.captures(self._healed(steps), end)
+
+    cdef list _history(self):
+        """(id, text) of all steps, as the grammar sees them; -1: text alone; the id alone, last, of a token that ended the text."""
+        cdef Chunk chunk = self.tail
+        cdef int32_t used = self.tail_used, i, token, length
+        cdef const uint8_t* text
+        cdef list out = []
+        while chunk is not None:
+            for i in range(used - 1, -1, -1):
+                token = chunk.tokens[i]
+                if token < 0:
+                    out.append((-1, chunk.texts[~token]))
+                elif token & END:
+                    out.append(token & ~END)
+                else:
+                    text = self.compiled.vocabulary.bytes_of(token, &length)
+                    out.append((token, b"" if self._is_eos(token) else text[:length]))
+            used, chunk = chunk.parent_used, chunk.parent
+        return out[::-1]
+
+    cdef list _healed(self, list steps):
+        """Without the text of the prompt that the output repeats."""
+        cdef Py_ssize_t left = self.heal_length, i = 0
+        while left and i < len(steps):
+            text = steps[i][1]
+            if len(text) > left:
+                return [(-1, text[left:])] + steps[i + 1:]
+            left -= len(text)
+            i += 1
+        return steps[i:]
+
     def completion(self):
         """A short text that ends the output validly from here; under a budget, in time.
 

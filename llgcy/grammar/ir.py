@@ -211,6 +211,24 @@ class Tokens(Node):
 
 
 @dataclass(frozen=True)
+class Ending:
+    """How the text of a lexeme falls into a rule's own text and what has ended it.
+
+    Parameters
+    ----------
+    body, stop : Node
+        The lexeme reads the one and then the other, of which the body is as long as it can be. ``stop`` None: what has ended it is a
+        token behind the lexeme.
+    hidden : bool
+        What has ended it is no part of the text of rules around it either, as nothing that follows reads it.
+    """
+
+    body: Node
+    stop: Node | None
+    hidden: bool
+
+
+@dataclass(frozen=True)
 class Definition:
     """A named rule or terminal.
 
@@ -226,6 +244,8 @@ class Definition:
         Of a rule: names under which its text and the text that ended it are recorded.
     temperature : float, optional
         Of a rule: what the sampler is asked for while its lexemes are read.
+    ending : Ending, optional
+        Of a rule that is one lexeme ended by something.
     """
 
     name: str
@@ -236,6 +256,17 @@ class Definition:
     capture: str | None = None
     stop_capture: str | None = None
     temperature: float | None = None
+    ending: Ending | None = None
+
+    @property
+    def captures(self):
+        """Is anything recorded of it? What is hidden is hidden from what rules around it record."""
+        return bool(self.capture or self.stop_capture or self.ending and self.ending.hidden)
+
+    @property
+    def plain(self):
+        """It is nothing but its body, which may stand in its place."""
+        return not self.captures and self.temperature is None
 
 
 @dataclass(frozen=True)
@@ -289,10 +320,16 @@ class Grammar:
         return out
 
     @property
+    def captures(self):
+        """Does any rule, or one of a grammar inside of it, record its text?"""
+        return any(rule.capture or rule.stop_capture for rule in self.rules.values()) or any(
+            node.grammar.captures for node in self.sources(Embedded))
+
+    @property
     def document(self):
         """The `Json` that is all of this grammar, or None. What is ignored makes no difference then."""
         name, seen = self.start, set()
-        while name in self.rules and name not in seen:
+        while name in self.rules and name not in seen and self.rules[name].plain:
             seen.add(name)
             body = self.rules[name].body
             if isinstance(body, Json):

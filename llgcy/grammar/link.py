@@ -61,8 +61,11 @@ class _Linker:
         """Makes the definitions of a grammar ours."""
         for name, rule in grammar.rules.items():
             heat = rule.temperature if temperature is None else temperature
-            body = self.moved(rule.body, grammar, prefix, heat)
-            self.rules[prefix + name] = replace(rule, name=prefix + name, body=body, scope=scope, temperature=heat)
+            body, ending = self.moved(rule.body, grammar, prefix, heat), rule.ending
+            if ending is not None:
+                ending = replace(ending, body=self.moved(ending.body, grammar, prefix, None),
+                                 stop=ending.stop and self.moved(ending.stop, grammar, prefix, None))
+            self.rules[prefix + name] = replace(rule, name=prefix + rule.name, body=body, scope=scope, temperature=heat, ending=ending)
         for name, terminal in grammar.terminals.items():
             body = self.moved(terminal.body, grammar, prefix, None)
             self.terminals[prefix + name] = replace(terminal, name=prefix + name, body=body)
@@ -83,10 +86,12 @@ class _Linker:
         target = self.found(node)
         if isinstance(target, ir.Json):
             return replace(target, at=node.at)
-        only = target.rules[target.start].body
-        if isinstance(only, (ir.Pattern, ir.Words)) and not (isinstance(only, ir.Pattern) and regex.sees_around(only.tree)):
+        start = target.rules[target.start]
+        only = start.body
+        around = isinstance(only, ir.Pattern) and regex.sees_around(only.tree)
+        if start.plain and isinstance(only, (ir.Pattern, ir.Words)) and not around:
             return replace(only, at=node.at, **({"alone": False} if isinstance(only, ir.Pattern) else {}))
-        if target.options.lexing != self.outer.options.lexing or isinstance(only, ir.Pattern):
+        if target.options.lexing != self.outer.options.lexing or around:
             if id(target) not in self.alone:
                 self.alone[id(target)] = _Linker(self.others, (*self.around, self.outer)).link(target)
             return ir.Embedded(self.alone[id(target)], at=node.at)

@@ -115,8 +115,10 @@ class Lowered(NamedTuple):
         return out
 
 
-def lower(grammar, regexes):
+def lower(grammar, regexes, merge=True):
     """`Lowered` of an `ir.Grammar`, its terms made in `regexes`, a store over bytes.
+
+    ``merge``: neighbours and alternatives may become one lexeme. Without it each part of a rule keeps its place among the others.
 
     Raises
     ------
@@ -126,7 +128,7 @@ def lower(grammar, regexes):
     if grammar.options.skip_once and grammar.ignore is not None:
         raise UnsupportedKeywordError("the option ignore_once is not supported yet; without it what is ignored may stand "
                                       "any number of times in one place")
-    return _Lowering(grammar, regexes).run()
+    return _Lowering(grammar, regexes, merge).run()
 
 
 class _Term(NamedTuple):
@@ -158,8 +160,8 @@ class _Symbol(NamedTuple):
 class _Lowering:
     """Values of expressions are either a `_Term` or a list of options, each a tuple of symbols."""
 
-    def __init__(self, grammar, regexes):
-        self.grammar, self.regexes = grammar, regexes
+    def __init__(self, grammar, regexes, merge):
+        self.grammar, self.regexes, self.merge = grammar, regexes, merge
         self.terms = Terms(grammar, regexes)
         self.lexemes, self.lexeme_of = [], {}               # lexeme_of: what tells lexemes apart -> symbol
         self.names, self.heads = [], {}                     # heads: a rule's name, or shared content -> nonterminal
@@ -179,7 +181,7 @@ class _Lowering:
         start = self.grammar.start
         names = [name for name in names if name not in self.lifted or name == start]
         for name in names:
-            self.heads[name] = self.nonterminal(name)
+            self.heads[name] = self.nonterminal(self.grammar.rules[name].name)
         for name in names:
             self.current = self.grammar.rules[name]
             value = self.lifted[name]._replace(node=self.current.body) if name in self.lifted else self.value(self.current.body)
@@ -217,7 +219,7 @@ class _Lowering:
             name = todo.pop()
             rule = self.grammar.rules[name]
             value = ir.fold(rule.body, self.lift_node)
-            if value is None or rule.capture or rule.stop_capture or rule.temperature is not None:
+            if value is None or not rule.plain:
                 continue
             self.lifted[name] = value._replace(node=ir.Reference(name))
             for caller in callers[name]:
@@ -275,7 +277,7 @@ class _Lowering:
         return _Term(self.terms.regular(node), node, 1)
 
     def sequence(self, node, below):
-        if self.lift:
+        if self.lift and self.merge:
             below = self.joined(node, below)
         if len(below) == 1:
             return below[0]
@@ -306,7 +308,7 @@ class _Lowering:
     def alternatives(self, node, below):
         alike = [isinstance(value, _Term) and not value.rank and not value.adjacent for value in below]
         terms = [(part, value) for part, value, plain in zip(node.options, below, alike) if plain]
-        if len(terms) > 1:
+        if len(terms) > 1 and self.merge:
             parts, values = zip(*terms)
             joint = self.term(ir.Alternatives(parts, at=node.at), values)
             if len(terms) == len(below):
@@ -321,7 +323,7 @@ class _Lowering:
 
     def repetition(self, node, value):
         low, high = node.low, node.high
-        if self.lift and isinstance(value, _Term):
+        if self.lift and self.merge and isinstance(value, _Term):
             term = self.term(node, [value])
             if term is not None:
                 return term
@@ -348,7 +350,7 @@ class _Lowering:
         options = self.options(value)
         if not options:
             return None
-        if len(options) == 1 and len(options[0]) <= SPLICED:
+        if len(options) == 1 and (len(options[0]) <= SPLICED or not self.merge):
             return options[0]
         return (self.shared(tuple(options)),)
 
@@ -401,11 +403,12 @@ class _Lowering:
         return _Symbol(False, len(self.names) - 1)
 
     def shared(self, bodies):
-        """The nonterminal, made on demand, that has just these bodies."""
-        if bodies not in self.heads:
-            self.heads[bodies] = self.nonterminal(self.current.name)
-            self.rules += [(self.heads[bodies], body) for body in bodies]
-        return self.heads[bodies]
+        """The nonterminal, made on demand, that has just these bodies; unless all is merged, one for each rule."""
+        key = bodies if self.merge else (self.current, bodies)
+        if key not in self.heads:
+            self.heads[key] = self.nonterminal(self.current.name)
+            self.rules += [(self.heads[key], body) for body in bodies]
+        return self.heads[key]
 
     def numbered(self):
         """`Lowered`: lexemes before nonterminals. What is ignored is a lexeme of its own, also where rules have it."""

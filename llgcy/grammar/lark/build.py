@@ -54,7 +54,7 @@ class _Builder:
     def __init__(self, source, lexing):
         self.source, self.lexing = source, lexing
         self.rules, self.terminals, self.ignored, self.options = {}, {}, [], {}
-        self.makers, self.tokens, self.lazy = {}, {}, {}    # makers: templates and parametric rules; lazy: see `attributes`
+        self.makers, self.tokens, self.lazy = {}, {}, {}    # makers: templates and parametric rules; lazy: see `attributed`
 
     def build(self, statements):
         """The IR. Every definition is checked, whether the start rule leads to it or not."""
@@ -259,31 +259,36 @@ class _Builder:
             raise error("stop_capture", "stop_capture= records the text of stop= or suffix=, and the rule has neither")
         if "temperature" in get and not 0 <= get["temperature"] <= MOST_TEMPERATURE:
             raise error("temperature", f"a temperature lies between 0 and {MOST_TEMPERATURE}")
-        capture = (get["capture"] or definition.name) if "capture" in get else None
+        capture, ending = (get["capture"] or definition.name) if "capture" in get else None, None
         if "lazy" in get or "stop" in get or "suffix" in get:
             how = "stop" if "stop" in get else "suffix" if "suffix" in get else "lazy"
             self.check_regular(body, f"the lazy rule {definition.name}" if how == "lazy" else f"the rule {definition.name} with {how}=")
             stop = written(get[how]) if how != "lazy" else None
             if stop is not None:
                 self.check_regular(stop, f"the value of {how}=")
+            if stop is not None:
+                ending = ir.Ending(body, None if how == "stop" and self.ends_the_text(stop) else stop, how == "stop")
             body = self.ended(body, how, stop)
             if how == "stop" and isinstance(stop, ir.Literal) and stop.text and not stop.fold:
                 self.lazy[name] = stop.text
         elif "temperature" in get and not self.of_one_kind(body):
             raise error("temperature", "temperature= stands on rules that are one lexeme, or one text of another grammar (%json, %lark, "
                                        "@name)")
-        return ir.Definition(name, body, definition.at, 0, 0, capture, get.get("stop_capture"), get.get("temperature"))
+        return ir.Definition(name, body, definition.at, 0, 0, capture, get.get("stop_capture"), get.get("temperature"), ending)
 
     def ended(self, body, how, stop):
         """A lexeme that ends as soon as it can."""
         at = body.at
-        if stop is None or isinstance(stop, ir.Literal) and not stop.text:
+        if stop is None or self.ends_the_text(stop):
             if how == "stop":                               # what ends a text ends this lexeme alone
                 some = self.lexeme_of(ir.Both((body, ir.Pattern(ANYTHING, "(?s:.)+", at=at)), at=at))
                 end = ir.Repetition(ir.Tokens("<the end>", end=True, at=at), 0, 1, at=at)
                 return ir.Repetition(ir.Sequence((some, end), at=at), 0, 1, at=at) if self.may_be_empty(body) else ir.Sequence((some, end), at=at)
             return ir.Shortest(body, at=at)
         return ir.Shortest(ir.Sequence((body, stop), at=at), at=at)
+
+    def ends_the_text(self, stop):
+        return isinstance(stop, ir.Literal) and not stop.text
 
     def lexeme_of(self, body):
         """A terminal that no one has named."""
@@ -307,6 +312,8 @@ class _Builder:
         if not self.lazy:
             return self.rules
 
+        rules = {}
+
         def combine(node, below):
             node = ir.rebuilt(node, below)
             if not isinstance(node, ir.Sequence):
@@ -316,9 +323,14 @@ class _Builder:
                 stop = isinstance(parts[i], ir.Reference) and self.lazy.get(parts[i].name)
                 text = stop and self.literal(parts[i + 1])
                 if text and text.startswith(stop):
+                    rule = self.rules[parts[i].name]
+                    parts[i] = replace(parts[i], name=f"{rule.name}#read")
+                    rules[parts[i].name] = replace(rule, ending=replace(rule.ending, hidden=False))
                     parts[i + 1] = ir.Adjacent(ir.Literal(text[len(stop):], at=parts[i + 1].at), at=parts[i + 1].at)
             return replace(node, parts=tuple(parts))
-        return {name: replace(rule, body=ir.fold(rule.body, combine)) for name, rule in self.rules.items()}
+        for name, rule in self.rules.items():
+            rules[name] = replace(rule, body=ir.fold(rule.body, combine))
+        return rules
 
     def literal(self, node):
         """The one text of an expression, None where it has not just one."""
@@ -326,7 +338,7 @@ class _Builder:
         while isinstance(node, ir.Reference) and node.name not in seen:
             seen.add(node.name)
             rule = self.rules.get(node.name)
-            if rule and (rule.capture or rule.temperature is not None):
+            if rule and not rule.plain:
                 return None
             node = (rule or self.terminals[node.name]).body
         return node.text if isinstance(node, ir.Literal) and not node.fold else None
