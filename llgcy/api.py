@@ -87,8 +87,7 @@ class _Rules:
         return machine
 
     def _reader(self, grammar: ir.Grammar, budget: Budget, tokens: _Tokens) -> Reader:
-        inner = functools.cache(lambda grammar: self._reader(grammar, budget, tokens))
-        return Reader(grammar, budget, self._make(budget, 1, tokens), inner)
+        return Reader(grammar, budget, self._make(budget, 1, tokens), lambda inner: self._reader(inner, budget, tokens))
 
     def _make(self, budget: Budget, horizon: int, tokens: _Tokens) -> Callable[[ir.Node], Any]:
         """What a lexeme that is no regex is read with."""

@@ -136,13 +136,11 @@ class Lexing:
         regular = [self.ranks[lexeme] for lexeme, _ in ended if self.sources[lexeme] is None]
         if regular and not self.exact:
             ended = [key for key in ended if self.sources[key[0]] is not None or self.ranks[key[0]] == max(regular)]
-        only = {lexeme for lexeme, _ in ended}
-        gap = min(only) + 1 if self.behind is not None and len(only) == 1 else ANY_GAP
         bases, edges = {}, []
         for key in ended:
             for node, first in reading[key]:
                 if key[0] in self.skips:
-                    bases[node, gap] = None
+                    bases[node, ANY_GAP if self.behind is None else key[0] + 1] = None
                 else:
                     edges.append((key[0], node, first))
         if edges:

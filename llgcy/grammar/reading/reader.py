@@ -25,7 +25,7 @@ class Reader:
 
     def __init__(self, grammar, budget, make, inner):
         regexes = Regexes("bytes", budget)
-        self.inner, self.regexes = inner, regexes
+        self.make_inner, self.readers, self.regexes = inner, {}, regexes
         self.lowered = lower(grammar, regexes, merge=False)
         lexemes = self.lowered.lexemes
         sources = [None if lexeme.source is None else make(lexeme.source) for lexeme in lexemes]
@@ -71,6 +71,12 @@ class Reader:
             choice.read_open(bases, {(lexeme, node): None for thread in threads for (lexeme, state), begins in thread.reading.items()
                                      if lexeme not in self.lexing.skips and self.lexing.goes_on(lexeme, state) for node, _ in begins})
         return recorder.out
+
+    def inner(self, grammar):
+        """The reader of a grammar that is a lexeme."""
+        if id(grammar) not in self.readers:
+            self.readers[id(grammar)] = self.make_inner(grammar)
+        return self.readers[id(grammar)]
 
     def split(self, ending, text):
         """How many bytes of a lexeme are the rule's own: as many as can be."""
