@@ -247,10 +247,10 @@ def test_rollback_and_forks():
     compiled = llgcy.compile(llgcy.Grammar.from_lark('start: (item ";")*\nitem: "q" n\nn[capture]: /[0-9]+/'), tokenizer)
     choose, seen = random.Random(1), set()
     matchers = [(compiled.matcher(), [])]
-    for _ in range(600):
+    for _ in range(1500):
         matcher, taken = choose.choice(matchers)
         action = choose.random()
-        if action < .25 and taken:
+        if action < .2 and taken:
             n = choose.randint(1, min(3, len(taken)))
             matcher.rollback(n)
             del taken[-n:]
@@ -264,7 +264,7 @@ def test_rollback_and_forks():
         want = [("n", number[1:]) for number in text.split(b";")[:-1]]
         assert matcher.captures() == want
         seen.add(len(want))
-    assert len(seen) > 4
+    assert len(seen) > 3
     matcher = compiled.matcher()
     for token in (5, 2):                                    # q1 2
         assert matcher.accept_token(token)
