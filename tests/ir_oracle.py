@@ -238,7 +238,10 @@ class Oracle:
         return found
 
     def ended(self, sets, ended):
-        """(sets, bases) behind lexemes, given as (index, skipped, lexeme), that end at one place."""
+        """(sets, bases) behind lexemes, given as (index, skipped, lexeme), that end at one place. In greedy lexing what is ignored
+        comes first."""
+        if self.options.lexing == "greedy" and any(lexeme == SKIP for _, _, lexeme in ended):
+            ended = [one for one in ended if one[2] == SKIP]
         scanned = [(head, body, dot + 1, origin) for index, _, lexeme in ended for head, body, dot, origin in sets[index]
                    if dot < len(body) and body[dot] == lexeme]
         bases = {(index, True) for index, _, lexeme in ended if lexeme == SKIP}

@@ -7,7 +7,7 @@ from ir_oracle import SKIP, Oracle
 from test_lark_language import Random
 
 from llgcy.core.regex import Regexes
-from llgcy.errors import LimitError, UnsupportedKeywordError
+from llgcy.errors import LimitError
 from llgcy.grammar import ir
 from llgcy.grammar.choices import from_choices, from_regex
 from llgcy.grammar.lark import read
@@ -180,11 +180,6 @@ def test_what_is_ignored_is_apart_from_equal_lexemes():
     low = lowered('start: "a" " " "b"\n%ignore " "')
     assert low.skips == {0: 3} and low.lexemes[3].language == low.lexemes[1].language
     assert 3 not in {x for _, body in low.rules for x in body}
-
-
-def test_refusals():
-    with pytest.raises(UnsupportedKeywordError, match="ignore_once"):
-        lowered('start: "a" "b"\n%ignore " "\n%llguidance {"ignore_once": true}')
 
 
 def test_deep_and_wide_grammars():

@@ -37,7 +37,7 @@ cdef enum Kind:             # of a lexeme that is no machine
 
 cdef struct Member:
     int32_t row             # where the lexemes began
-    int32_t lexer           # joint state; 0: none has begun
+    int32_t lexer           # joint state, > 0; else none has begun, and it is minus the gap (see GrammarMachine.gap_behind)
     int32_t nested          # number of a kept state; 0: none. Then row and lexer are 0
 
 cdef struct Configuration:  # members that live side by side
@@ -89,7 +89,6 @@ cdef class GrammarMachine(Machine):
     cdef bint skipping              # there is something to skip
     cdef bint single                # a lexeme that has ended is over only where none goes on
     cdef bytes parting              # text to skip that parts any two lexemes; empty: none is known, or none is needed
-    cdef int32_t gap                # scratch: the gap behind what the last member read
     cdef int32_t n_machines         # lexemes that are machines
     cdef tuple machines             # the same, in the order of the lexemes
     cdef Chain chain                # the same
@@ -105,8 +104,9 @@ cdef class GrammarMachine(Machine):
     cdef Index index, frame_index, nested_index, gap_index
     # Scratch, in elements of the type named.
     cdef Buffer going               # Member: in the making
-    cdef Buffer ends                # int32: rows behind lexemes that end
-    cdef Buffer ended               # int32: of these, those of one member
+    cdef Buffer ends                # Member: rows behind lexemes that end
+    cdef Buffer ended               # int32: rows to be made one
+    cdef Buffer groups              # Member: rows where lexemes may start now
     cdef Buffer aside               # int32: numbers of states that are to be apart
     cdef Buffer between             # int32: rows of those where a lexeme may start
 
@@ -114,10 +114,14 @@ cdef class GrammarMachine(Machine):
     cdef int32_t starting(self, int32_t row, int32_t gap) except -1 nogil
     cdef int32_t starting_behind(self, const Shape* shape, int32_t handle, int32_t gap) except -1 nogil
     cdef int32_t known_start(self, int32_t shape, int32_t gap) noexcept nogil
-    # The gap behind the lexemes that end in a joint state: the number of the skip, where one alone ends and not all may follow it.
+    # The gap behind the one lexeme that ends in a joint state: the number of the skip that it is, where that matters; else NO_GAP.
     cdef int32_t gap_behind(self, int32_t lexer) noexcept nogil
     # The row behind the lexemes that end in a joint state, which began in `row`.
     cdef int32_t behind(self, int32_t row, int32_t lexer) except -1 nogil
+    # Adds the rows behind the lexemes that end in a joint state, which began in `row`, with their gaps, to the `n` Members in a buffer.
+    cdef int push_behind(self, int32_t row, int32_t lexer, Buffer* b, int32_t* n) except -1 nogil
+    cdef int32_t grouped(self, Buffer* b, int32_t n) except -1 nogil
+    cdef int leave(self, int32_t row, int32_t lexer, uint8_t byte, bint grow, State* out) except -1 nogil
     cdef int enter(self, int32_t row, int32_t lexer, State* out) except -1 nogil
     cdef int32_t ready_next(self, int32_t lexer, uint8_t byte) noexcept nogil
     cdef int ready_enter(self, int32_t row, int32_t lexer, State* out) noexcept nogil
@@ -133,7 +137,8 @@ cdef class GrammarMachine(Machine):
     cdef int add_read(self, int32_t row, int32_t lexer, int32_t* n_going, int32_t* n_ends) except -1 nogil
     cdef int add_nested(self, const State* at, int32_t* n_going, int32_t* n_ends) except -1 nogil
     cdef int settle(self, int32_t n_going, int32_t n_ends, State* out) except -1 nogil
-    cdef int32_t row_behind(self, const Member* members, int32_t n) except -1 nogil
+    cdef bint implied(self, int32_t n_ends) except -1 nogil
+    cdef int32_t behind_all(self, const Member* members, int32_t n) except -1 nogil
     cdef int32_t join(self, int32_t n) except -1 nogil
     cdef int32_t join_lexers(self, int32_t n) except -1 nogil
     cdef int32_t configuration(self, int32_t n) except -1 nogil
@@ -150,16 +155,18 @@ cdef class GrammarMachine(Machine):
     cdef int32_t keep_nested(self, const State* at) except -1 nogil
     # Tokens as lexemes, states apart.
     cdef int token_rows(self, int32_t row, int32_t gap, int32_t id, int32_t* n_going, int32_t* n_ends) except -1 nogil
-    cdef int token_member(self, const Member* m, int32_t gap, int32_t id, int32_t* n_going, int32_t* n_ends) except -1 nogil
+    cdef int token_member(self, const Member* m, int32_t id, int32_t* n_going, int32_t* n_ends) except -1 nogil
     cdef int token_nested(self, const State* at, int32_t id, int32_t* n_going, int32_t* n_ends) except -1 nogil
-    cdef list _tokens_of(self, const Member* m, int32_t gap)
+    cdef list _tokens_of(self, const Member* m)
+    cdef list _tokens_behind(self, int32_t row, int32_t gap)
     cdef list _tokens_in(self, const State* at)
     cdef int add_apart(self, const State* at, int32_t* n, int32_t* n_rows) except -1 nogil
     cdef int settle_apart(self, int32_t n, int32_t n_rows, State* out) except -1 nogil
     cdef int step_apart(self, int32_t configuration, uint8_t byte, bint grow, State* out) except -1 nogil
 
     cdef int _expect(self, const State* at, dict out) except -1
-    cdef int _expect_in(self, int32_t row, int32_t lexer, int32_t gap, dict out) except -1
+    cdef int _expect_in(self, const Member* m, dict out) except -1
+    cdef int _expect_behind(self, int32_t row, int32_t gap, dict out) except -1
     cdef object _rule(self, int32_t row, int32_t lexeme)
     cdef list _nested_ways(self, const State* at)
     cdef bint _ends(self, const State* at, bytes text) except -1

@@ -41,6 +41,17 @@ cdef inline void put(State* out, int32_t mode, int32_t row, int32_t lexer) noexc
     out.mode, out.row, out.leaf.v = mode, row, lexer
 
 
+cdef inline void put_alone(State* out, const Member* m) noexcept nogil:
+    """The state of one member that is not nested."""
+    put(out, WITHIN if m.lexer > 0 else BETWEEN, m.row, m.lexer if m.lexer > 0 else 0)
+    out.gap = -m.lexer if m.lexer < 0 else NO_GAP
+
+
+cdef inline Member alone(const State* at) noexcept nogil:
+    """The one member of a state; before the first lexeme nothing has been skipped."""
+    return Member(at.row, at.leaf.v if at.mode == WITHIN else -at.gap, 0)
+
+
 @cython.final
 cdef class Chain:
     """The machines that are lexemes of a grammar."""
@@ -140,6 +151,7 @@ cdef class GrammarMachine(Machine):
         free(self.going.data)
         free(self.ends.data)
         free(self.ended.data)
+        free(self.groups.data)
         free(self.aside.data)
         free(self.between.data)
 
@@ -239,7 +251,6 @@ cdef class GrammarMachine(Machine):
 
     cdef int step(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil:
         cdef int32_t row = at.row, lexer = at.leaf.v, gap = NO_SKIP_YET if at.mode == FRESH else at.gap, to
-        cdef Member[2] both
         if at.mode == WITHIN:
             to = self.lexer.next(lexer, byte)
             if to & OPEN and (self.single or not lexer & ENDED):
@@ -249,10 +260,8 @@ cdef class GrammarMachine(Machine):
                 return ALIVE
             if not lexer & ENDED or (self.single and to != NOTHING):
                 return DEAD if to == NOTHING else self.enter(row, to, out)
-            if to != NOTHING:
-                both[0] = Member(row, lexer, 0)
-                both[1] = Member(self.behind(row, lexer), 0, 0)
-                return self.branch(both, 2, byte, grow, out)
+            if to != NOTHING or (self.tables.gaps and self.lexer.joint(lexer).n_ended > 1):
+                return self.leave(row, lexer, byte, grow, out)
             row, gap = self.behind(row, lexer), self.gap_behind(lexer)
         elif at.mode >= NESTED:
             return self.step_nested(at, byte, grow, out)
@@ -289,7 +298,7 @@ cdef class GrammarMachine(Machine):
             if c.n_members > 1:
                 put(out, SEVERAL, to - 2, 0)
             else:
-                put(out, WITHIN if m.lexer else BETWEEN, m.row, m.lexer)
+                put_alone(out, m)
             return ALIVE
         elif at.mode >= NESTED or at.mode == APART:
             return MISS
@@ -346,16 +355,59 @@ cdef class GrammarMachine(Machine):
 
     cdef int enter(self, int32_t row, int32_t lexer, State* out) except -1 nogil:
         """The state of one member that has just read a byte: at once behind the lexeme where nothing goes on."""
+        cdef int32_t n_ends = 0
         if lexer & OPEN:
             put(out, WITHIN, row, lexer)
+        elif self.tables.gaps and self.lexer.joint(lexer).n_ended > 1:
+            self.push_behind(row, lexer, &self.ends, &n_ends)
+            return self.settle(0, n_ends, out)
         else:
             put(out, BETWEEN, self.behind(row, lexer), 0)
             out.gap = self.gap_behind(lexer)
         return ALIVE
 
+    cdef int leave(self, int32_t row, int32_t lexer, uint8_t byte, bint grow, State* out) except -1 nogil:
+        """One byte where lexemes that began in `row` have ended: others go on with it, and the next ones begin."""
+        cdef int32_t to = self.lexer.next(lexer, byte), i, n = 0, n_going = 0, n_ends = 0
+        cdef Member m
+        if to != NOTHING:
+            self.add_read(row, to, &n_going, &n_ends)
+        self.push_behind(row, lexer, &self.groups, &n)
+        n = self.grouped(&self.groups, n)
+        for i in range(n):
+            m = (<Member*>self.groups.data)[i]
+            if self.start_all(m.row, -m.lexer, byte, grow, &n_going, &n_ends) == ASK:
+                return ASK
+        return self.settle(n_going, n_ends, out)
+
+    cdef int push_behind(self, int32_t row, int32_t lexer, Buffer* b, int32_t* n) except -1 nogil:
+        cdef int32_t i, lexeme
+        if not self.tables.gaps:
+            push_member(b, n, self.behind(row, lexer), 0, 0)
+            return 0
+        for i in range(self.lexer.joint(lexer).n_ended):
+            lexeme = (<const int32_t*>self.lexer.ints.at(self.lexer.joint(lexer).ended))[i]
+            push_member(b, n, self.past(row, lexeme), -self.tables.skipped[lexeme], 0)
+        return 0
+
+    cdef int32_t grouped(self, Buffer* b, int32_t n) except -1 nogil:
+        """Members without a lexeme, those with one gap made one; how many are left."""
+        cdef Member* m = <Member*>b.data
+        cdef int32_t i = 0, k = 0, n_rows
+        if n > 1:
+            qsort(m, n, sizeof(Member), by_lexer)
+        while i < n:
+            m[k], n_rows = m[i], 0
+            while i < n and m[i].lexer == m[k].lexer:
+                push(&self.ended, &n_rows, m[i].row)
+                i += 1
+            m[k].row = self.rows.union_of(<int32_t*>self.ended.data, n_rows)
+            k += 1
+        return k
+
     cdef int32_t gap_behind(self, int32_t lexer) noexcept nogil:
         cdef const Joint* j
-        if self.tables.follows == NULL:
+        if not self.tables.gaps:
             return NO_GAP
         j = self.lexer.joint(lexer)
         return self.tables.skipped[(<int32_t*>self.lexer.ints.at(j.ended))[0]] if j.n_ended == 1 else NO_GAP
@@ -405,7 +457,7 @@ cdef class GrammarMachine(Machine):
             if self.place[symbols[i]] == REGEX:
                 self.lexer.add(symbols[i], self.lexer.terms[symbols[i]])
             before = self.tables.before[symbols[i]]
-            if gap != NO_SKIP_YET and before != NO_SKIP:
+            if gap != NO_SKIP_YET and before != NO_SKIP and not (gap == self.tables.skipped[before] and self.tables.once[gap - 1]):
                 self.lexer.add(before, self.lexer.terms[before])
         if gap != NO_SKIP_YET and self.tables.skip_last and shape.accept and self.skipping:
             before = self.tables.before[0]                            # all have the same
@@ -427,9 +479,9 @@ cdef class GrammarMachine(Machine):
         return row if self.tables.skipped[lexeme] else self.rows.goto(row, lexeme)
 
     # -- several members -------------------------------------------------------------------------------------------------
-    # While a byte is read, members are collected in `going` and rows behind lexemes that end in `ends`. Where lexing is exact,
-    # a member means that its lexeme goes on, and the one member without a lexeme stands for all that have ended. In greedy
-    # lexing (here only where machines are lexemes beside others) members may have ended too, while another one goes on.
+    # While a byte is read, members are collected in `going` and rows behind lexemes that end, as members, in `ends`. Where lexing is
+    # exact, a member means that its lexeme goes on, and the members without a lexeme, one for each gap, stand for all that have ended.
+    # In greedy lexing members may have ended too, while another one goes on.
     cdef int branch(self, const Member* members, int32_t n, uint8_t byte, bint grow, State* out) except -1 nogil:
         """One byte for each member, all of them alive side by side."""
         cdef int32_t i, to, n_going = 0, n_ends = 0
@@ -442,18 +494,19 @@ cdef class GrammarMachine(Machine):
                     return ASK
                 if result == ALIVE:
                     self.add_nested(&next, &n_going, &n_ends)
-            elif members[i].lexer:
+            elif members[i].lexer > 0:
                 to = self.lexer.next(members[i].lexer, byte)
                 if to != NOTHING:
                     self.add_read(members[i].row, to, &n_going, &n_ends)
-            elif self.start_all(members[i].row, NO_GAP, byte, grow, &n_going, &n_ends) == ASK:
+            elif self.start_all(members[i].row, -members[i].lexer, byte, grow, &n_going, &n_ends) == ASK:
                 return ASK
         return self.settle(n_going, n_ends, out)
 
     cdef int munch(self, const Member* members, int32_t n, uint8_t byte, bint grow, State* out) except -1 nogil:
         """One byte where lexing is greedy: only where no member goes on, those that have ended are over."""
-        cdef int32_t i, to, row, n_going = 0, n_ends = 0
+        cdef int32_t i, to, n_going = 0, n_ends = 0
         cdef int result
+        cdef Member m
         cdef State next
         for i in range(n):
             if members[i].nested:
@@ -462,28 +515,32 @@ cdef class GrammarMachine(Machine):
                     return ASK
                 if result == ALIVE:
                     self.add_nested(&next, &n_going, &n_ends)
-            elif members[i].lexer:
+            elif members[i].lexer > 0:
                 to = self.lexer.next(members[i].lexer, byte)
                 if to != NOTHING:
                     self.add_read(members[i].row, to, &n_going, &n_ends)
         if n_going or n_ends:
             return self.settle(n_going, n_ends, out)
-        row = self.row_behind(members, n)
-        return self.begin_lexeme(row, NO_GAP, byte, grow, out) if row else DEAD
+        n = self.behind_all(members, n)
+        for i in range(n):
+            m = (<Member*>self.groups.data)[i]
+            if self.start_all(m.row, -m.lexer, byte, grow, &n_going, &n_ends) == ASK:
+                return ASK
+        return self.settle(n_going, n_ends, out)
 
-    cdef int32_t row_behind(self, const Member* members, int32_t n) except -1 nogil:
-        """The row behind all members of a configuration that have ended; 0: none has."""
-        cdef int32_t i, n_ends = 0, row
+    cdef int32_t behind_all(self, const Member* members, int32_t n) except -1 nogil:
+        """The rows behind all members of a configuration that have ended, as members in `groups`; how many they are."""
+        cdef int32_t i, k = 0, row
         for i in range(n):
             if members[i].nested:
                 row = self.behind_nested(<State*>self.nested.at(members[i].nested)) if self.single else 0
-            elif members[i].lexer:
-                row = self.behind(members[i].row, members[i].lexer) if self.single and members[i].lexer & ENDED else 0
-            else:
-                row = members[i].row
-            if row:
-                push(&self.ends, &n_ends, row)
-        return self.rows.union_of(<int32_t*>self.ends.data, n_ends) if n_ends else 0
+                if row:
+                    push_member(&self.groups, &k, row, 0, 0)
+            elif members[i].lexer <= 0:
+                push_member(&self.groups, &k, members[i].row, members[i].lexer, 0)
+            elif self.single and members[i].lexer & ENDED:
+                self.push_behind(members[i].row, members[i].lexer, &self.groups, &k)
+        return self.grouped(&self.groups, k)
 
     cdef int start_all(self, int32_t row, int32_t gap, uint8_t byte, bint grow, int32_t* n_going, int32_t* n_ends) except -1 nogil:
         """The first byte of every lexeme that may start in a row. ALIVE, or ASK."""
@@ -512,8 +569,7 @@ cdef class GrammarMachine(Machine):
     cdef int add_read(self, int32_t row, int32_t lexer, int32_t* n_going, int32_t* n_ends) except -1 nogil:
         """Lexemes that began in `row` have read a byte."""
         if lexer & ENDED and not (self.single and lexer & OPEN):
-            push(&self.ends, n_ends, self.behind(row, lexer))
-            self.gap = self.gap_behind(lexer)
+            self.push_behind(row, lexer, &self.ends, n_ends)
         if lexer & OPEN:
             push_member(&self.going, n_going, row, lexer, 0)
         return 0
@@ -523,41 +579,53 @@ cdef class GrammarMachine(Machine):
         cdef int32_t row = self.behind_nested(at)
         cdef bint on = row == 0 or self.goes_on(at)
         if row and not (self.single and on):
-            push(&self.ends, n_ends, row)
-            self.gap = NO_GAP
+            push_member(&self.ends, n_ends, row, 0, 0)
         if on:
             push_member(&self.going, n_going, 0, 0, self.keep_nested(at))
         return 0
 
     cdef int settle(self, int32_t n_going, int32_t n_ends, State* out) except -1 nogil:
         """The state of what was collected."""
-        cdef int32_t row = self.rows.union_of(<int32_t*>self.ends.data, n_ends) if n_ends else 0, i, n_nested = 0
-        cdef Member* m = <Member*>self.going.data
+        cdef const Member* m
+        cdef int32_t i
+        n_ends = self.grouped(&self.ends, n_ends)
         if n_going == 0:
-            if row:
-                put(out, BETWEEN, row, 0)
-                out.gap = self.gap if n_ends == 1 else NO_GAP
-            return ALIVE if row else DEAD
-        if n_going == 1:
-            if m.nested:
-                out[0] = (<State*>self.nested.at(m.nested))[0]
-                if row == (0 if self.single else self.behind_nested(out)):
-                    return ALIVE
-            elif row == (self.behind(m.row, m.lexer) if m.lexer & ENDED and not self.single else 0):
-                put(out, WITHIN, m.row, m.lexer)
+            if n_ends == 1:
+                put_alone(out, <Member*>self.ends.data)
+            if n_ends < 2:
+                return ALIVE if n_ends else DEAD
+        else:
+            if n_going > 1 or not self.implied(n_ends):
+                n_going = self.join(n_going)
+            if n_going == 1 and self.implied(n_ends):
+                m = <Member*>self.going.data
+                if m.nested:
+                    out[0] = (<State*>self.nested.at(m.nested))[0]
+                else:
+                    put_alone(out, m)
                 return ALIVE
-        n_going = self.join(n_going)
-        if n_going == 1 and m.nested == 0 and row == (self.behind(m.row, m.lexer) if m.lexer & ENDED and not self.single else 0):
-            put(out, WITHIN, m.row, m.lexer)
-            return ALIVE
-        if row:
-            push_member(&self.going, &n_going, row, 0, 0)
+        for i in range(n_ends):
+            m = <Member*>self.ends.data + i
+            push_member(&self.going, &n_going, m.row, m.lexer, 0)
         if n_going > MAX_MEMBERS:
             with gil:
                 raise LimitError(f"the text can be cut into lexemes in more than {MAX_MEMBERS:,} ways at once; "
                                  "make what follows a lexeme start with a byte that cannot go on in it")
         put(out, SEVERAL, self.configuration(n_going), 0)
         return ALIVE
+
+    cdef bint implied(self, int32_t n_ends) except -1 nogil:
+        """Is what has ended just what the first member itself says has ended?"""
+        cdef Member m = (<Member*>self.going.data)[0]
+        cdef int32_t n = 0, row
+        if not self.single and m.nested:
+            row = self.behind_nested(<State*>self.nested.at(m.nested))
+            if row:
+                push_member(&self.groups, &n, row, 0, 0)
+        elif not self.single and m.lexer & ENDED:
+            self.push_behind(m.row, m.lexer, &self.groups, &n)
+            n = self.grouped(&self.groups, n)
+        return n == n_ends and (n == 0 or memcmp(self.groups.data, self.ends.data, n * sizeof(Member)) == 0)
 
     cdef int32_t join(self, int32_t n) except -1 nogil:
         """Members in one row join their lexer states, those in one lexer state their rows; how many are left. What has ended is
@@ -647,7 +715,7 @@ cdef class GrammarMachine(Machine):
             elif out.mode == SEVERAL:
                 to = out.row + 2
             else:
-                push_member(&self.going, &n, out.row, out.leaf.v, 0)
+                push_member(&self.going, &n, out.row, out.leaf.v if out.mode == WITHIN else -out.gap, 0)
                 to = self.configuration(1) + 2
             atomic_store(<int32_t*>self.nexts.at(c.nexts) + byte, to)
         if to == 1:
@@ -657,7 +725,7 @@ cdef class GrammarMachine(Machine):
         if c.n_members > 1:
             put(out, SEVERAL, to - 2, 0)
         else:
-            put(out, WITHIN if m.lexer else BETWEEN, m.row, m.lexer)
+            put_alone(out, m)
         return ALIVE
 
     # -- machines as lexemes ---------------------------------------------------------------------------------------------
@@ -787,22 +855,27 @@ cdef class GrammarMachine(Machine):
         if at.mode == SEVERAL:
             c = <const Configuration*>self.configurations.at(at.row)
             for i in range(c.members, c.members + c.n_members):
-                self.token_member(<const Member*>self.members.at(i), NO_GAP, id, &n_going, &n_ends)
+                self.token_member(<const Member*>self.members.at(i), id, &n_going, &n_ends)
         elif at.mode >= NESTED:
             self.token_nested(at, id, &n_going, &n_ends)
         else:
-            one = Member(at.row, at.leaf.v, 0)
-            self.token_member(&one, at.gap, id, &n_going, &n_ends)
+            one = alone(at)
+            self.token_member(&one, id, &n_going, &n_ends)
         return self.settle(n_going, n_ends, out)
 
-    cdef int token_member(self, const Member* m, int32_t gap, int32_t id, int32_t* n_going, int32_t* n_ends) except -1 nogil:
+    cdef int token_member(self, const Member* m, int32_t id, int32_t* n_going, int32_t* n_ends) except -1 nogil:
         """One member reads a token as a unit, which begins where what was read before has ended."""
+        cdef int32_t i, n = 0
+        cdef Member behind
         if m.nested:
             self.token_nested(<State*>self.nested.at(m.nested), id, n_going, n_ends)
-        elif m.lexer == 0:
-            self.token_rows(m.row, gap, id, n_going, n_ends)
+        elif m.lexer <= 0:
+            self.token_rows(m.row, -m.lexer, id, n_going, n_ends)
         elif m.lexer & ENDED:
-            self.token_rows(self.behind(m.row, m.lexer), self.gap_behind(m.lexer), id, n_going, n_ends)
+            self.push_behind(m.row, m.lexer, &self.groups, &n)
+            for i in range(n):
+                behind = (<Member*>self.groups.data)[i]
+                self.token_rows(behind.row, -behind.lexer, id, n_going, n_ends)
         return 0
 
     cdef int token_nested(self, const State* at, int32_t id, int32_t* n_going, int32_t* n_ends) except -1 nogil:
@@ -829,8 +902,7 @@ cdef class GrammarMachine(Machine):
                 continue
             if k == TOKENS:
                 if self.tables.has_token(symbols[i], id):
-                    push(&self.ends, n_ends, self.rows.goto(row, symbols[i]))
-                    self.gap = NO_GAP
+                    push_member(&self.ends, n_ends, self.rows.goto(row, symbols[i]), 0, 0)
             elif k >= 0 and self.chain.step_token(k, &self.starts[k], id, &next) == ALIVE:
                 self.fold(&next, row, symbols[i], &next)
                 self.add_nested(&next, n_going, n_ends)
@@ -846,25 +918,33 @@ cdef class GrammarMachine(Machine):
         if at.mode == SEVERAL or at.mode == APART:
             c = <const Configuration*>self.configurations.at(at.row)
             for i in range(c.members, c.members + c.n_members):
-                out += self._tokens_of(<const Member*>self.members.at(i), NO_GAP)
+                out += self._tokens_of(<const Member*>self.members.at(i))
             return out
         if at.mode >= NESTED:
             return self._tokens_in(at)
-        one = Member(at.row, at.leaf.v, 0)
-        return self._tokens_of(&one, at.gap)
+        one = alone(at)
+        return self._tokens_of(&one)
 
-    cdef list _tokens_of(self, const Member* m, int32_t gap):
-        cdef Shape* shape
-        cdef const int32_t* symbols
-        cdef int32_t row = m.row, i, j, k
+    cdef list _tokens_of(self, const Member* m):
+        cdef Member behind
+        cdef int32_t i, n = 0
         if m.nested:
             return self.tokens_allowed(<State*>self.nested.at(m.nested))
-        if m.lexer:
-            row = self.behind(row, m.lexer) if m.lexer & ENDED else 0
-            gap = self.gap_behind(m.lexer)
+        if m.lexer <= 0:
+            return self._tokens_behind(m.row, -m.lexer)
         out = []
-        if row == 0:
-            return out
+        if m.lexer & ENDED:
+            self.push_behind(m.row, m.lexer, &self.groups, &n)
+            for i in range(n):
+                behind = (<Member*>self.groups.data)[i]
+                out += self._tokens_behind(behind.row, -behind.lexer)
+        return out
+
+    cdef list _tokens_behind(self, int32_t row, int32_t gap):
+        cdef Shape* shape
+        cdef const int32_t* symbols
+        cdef int32_t i, j, k
+        out = []
         shape = self.rows.shape(self.rows.row(row).shape)
         symbols = <const int32_t*>self.rows.ints.at(shape.symbols) if shape.n_lexemes else NULL
         for i in range(shape.n_lexemes):
@@ -881,8 +961,8 @@ cdef class GrammarMachine(Machine):
     cdef list _tokens_in(self, const State* at):
         cdef State inner
         cdef Frame* frame = self.unfold(at, &inner)
-        cdef Member behind = Member(self.behind_nested(at), 0, 0)
-        return self.chain.tokens_allowed(self.place[frame.lexeme], &inner) + self._tokens_of(&behind, NO_GAP)
+        cdef int32_t behind = self.behind_nested(at)
+        return self.chain.tokens_allowed(self.place[frame.lexeme], &inner) + (self._tokens_behind(behind, NO_GAP) if behind else [])
 
     cdef int either(self, const State* a, const State* b, State* out) except -1 nogil:
         cdef int32_t n = 0, n_rows = 0
@@ -955,7 +1035,10 @@ cdef class GrammarMachine(Machine):
             row = self.behind_nested(at)
         elif at.mode == SEVERAL:
             c = <const Configuration*>self.configurations.at(at.row)
-            row = self.row_behind(<const Member*>self.members.at(c.members), c.n_members)
+            for row in range(self.behind_all(<const Member*>self.members.at(c.members), c.n_members)):
+                if self.rows.row((<Member*>self.groups.data)[row].row).accept:
+                    return 1
+            return 0
         elif at.mode == APART:
             c = <const Configuration*>self.configurations.at(at.row)
             for row in range(c.members, c.members + c.n_members):
@@ -1118,7 +1201,8 @@ cdef class GrammarMachine(Machine):
         elif at.mode >= NESTED:
             ways = self._nested_ways(&at)
         else:
-            ways = self._ways(at.row, at.leaf.v) if at.gap <= 0 else self._ways_behind(at.row, at.gap)
+            m = alone(&at)
+            ways = self._ways(m.row, m.lexer)
         ways.sort(key=lambda way: (way[0], b"" if isinstance(way[1], ByToken) else way[1], way[2]))
         if isinstance(ways[0][1], ByToken):
             raise StateError("no bytes end the text from here: it needs a token that the grammar names")
@@ -1130,20 +1214,22 @@ cdef class GrammarMachine(Machine):
     def _ways(self, int32_t row, int32_t lexer):
         """Ways on from a member: [(length of the whole ending, rest of the lexeme, row behind it)]."""
         cdef int32_t behind
-        if lexer == 0:
-            return [(self.rows.row(row).cost, b"", row)]
+        if lexer <= 0:
+            return self._ways_behind(row, -lexer)
         out = []
         for lexeme, leaf in self.lexer.leaves(lexer):
-            behind = self.past(row, lexeme)
             text = bytes(self.tables.regexes.shortest(leaf))
-            out.append((self.rows.row(behind).cost + len(text), text, behind))
+            for cost, more, behind in self._ways_behind(self.past(row, lexeme), self.tables.skipped[lexeme] if self.tables.gaps else NO_GAP):
+                out.append((cost + len(text), more if isinstance(more, ByToken) else text + more, behind))
         return out
 
     def _ways_behind(self, int32_t row, int32_t gap):
-        """The same where something was skipped that not every lexeme may follow."""
+        """The same between lexemes."""
         cdef Shape* shape = self.rows.shape(self.rows.row(row).shape)
         cdef const int32_t* symbols = <const int32_t*>self.rows.ints.at(shape.symbols) if shape.n_lexemes else NULL
         cdef int32_t i, behind
+        if gap == NO_GAP:
+            return [(self.rows.row(row).cost, b"", row)]
         out = [(0, b"", row)] if shape.accept else []
         for i in range(shape.n_lexemes):
             text = self.tables.shortest[symbols[i]]
@@ -1240,6 +1326,7 @@ cdef class GrammarMachine(Machine):
     cdef int _expect(self, const State* at, dict out) except -1:
         cdef const Configuration* c
         cdef const Member* m
+        cdef Member one
         cdef State inner
         cdef Frame* frame
         cdef int32_t i
@@ -1250,7 +1337,7 @@ cdef class GrammarMachine(Machine):
                 if m.nested:
                     self._expect(<State*>self.nested.at(m.nested), out)
                 else:
-                    self._expect_in(m.row, m.lexer, NO_GAP, out)
+                    self._expect_in(m, out)
         elif at.mode >= NESTED:
             frame = self.unfold(at, &inner)
             around = self._rule(frame.row, frame.lexeme)
@@ -1258,22 +1345,31 @@ cdef class GrammarMachine(Machine):
                 out[what, rule or around] = None
             i = self.behind_nested(at)
             if i:
-                self._expect_in(i, 0, NO_GAP, out)
+                self._expect_behind(i, NO_GAP, out)
         else:
-            self._expect_in(at.row, at.leaf.v, at.gap, out)
+            one = alone(at)
+            self._expect_in(&one, out)
         return 0
 
-    cdef int _expect_in(self, int32_t row, int32_t lexer, int32_t gap, dict out) except -1:
+    cdef int _expect_in(self, const Member* m, dict out) except -1:
+        cdef Member behind
+        cdef int32_t i, n = 0
+        if m.lexer <= 0:
+            return self._expect_behind(m.row, -m.lexer, out)
+        for lexeme, leaf in self.lexer.leaves(m.lexer):
+            if self.tables.regexes.edges(leaf):
+                out[f"the rest of {self.tables.names[lexeme]}", self._rule(m.row, lexeme)] = None
+        if m.lexer & ENDED:
+            self.push_behind(m.row, m.lexer, &self.groups, &n)
+            for i in range(n):
+                behind = (<Member*>self.groups.data)[i]
+                self._expect_behind(behind.row, -behind.lexer, out)
+        return 0
+
+    cdef int _expect_behind(self, int32_t row, int32_t gap, dict out) except -1:
         cdef Shape* shape
         cdef const int32_t* symbols
         cdef int32_t i, k
-        if lexer:
-            for lexeme, leaf in self.lexer.leaves(lexer):
-                if self.tables.regexes.edges(leaf):
-                    out[f"the rest of {self.tables.names[lexeme]}", self._rule(row, lexeme)] = None
-            if not lexer & ENDED:
-                return 0
-            row, gap = self.behind(row, lexer), self.gap_behind(lexer)
         shape = self.rows.shape(self.rows.row(row).shape)
         symbols = <const int32_t*>self.rows.ints.at(shape.symbols) if shape.n_lexemes else NULL
         for i in range(shape.n_lexemes):

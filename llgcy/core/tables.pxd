@@ -62,6 +62,8 @@ cdef class GrammarTables:
     cdef uint8_t* nullable              # [n_symbols]: the symbol may be empty; owned
     cdef int32_t* before                # [n_lexemes]: lexeme that may be skipped before this one, NO_SKIP: none; owned
     cdef int32_t* skipped               # [n_lexemes]: 1 + its index in `skips`, 0: it is none of them; owned
+    cdef readonly bint gaps             # what was skipped last matters for what may come: `follows` is there, or some skip stands once
+    cdef uint8_t* once                  # [len(skips)]: it may not be skipped twice in a row; owned
     cdef uint8_t* follows               # [n_lexemes * len(skips)]: the lexeme may stand behind what is skipped; NULL: any may; owned
     cdef int32_t* ranks                 # [n_lexemes], or NULL: all the same. Of greedy lexemes that end together the highest count; owned
     cdef Table ids                      # lexeme -> first and last id of each of its ranges of tokens

@@ -13,6 +13,7 @@ class GrammarTables:
     n_places: int
     n_counts: int
     skips: tuple[int, ...]
+    gaps: bool
     skip_first: bool
     skip_last: bool
     empty: bool
@@ -32,6 +33,7 @@ class GrammarTables:
         skip: int = -1,
         skips: Sequence[int] | None = None,
         behind: Mapping[int, Collection[int]] | None = None,
+        once: Collection[int] = (),
         skip_first: bool = False,
         skip_last: bool = False,
         lexing: Literal["greedy", "exact"] = "greedy",

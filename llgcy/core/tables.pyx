@@ -50,6 +50,8 @@ cdef class GrammarTables:
         follow, or -1.
     behind : mapping of int to set of int, optional
         For a skip the lexemes that may follow it. By default all that may stand there.
+    once : collection of int
+        Of the skips those that do not stand twice in a row.
     skip_first, skip_last : bool
         May it stand before the first lexeme, and where no lexeme may follow? (The latter only with `skip`.)
     ranks : sequence of int, optional
@@ -75,7 +77,7 @@ cdef class GrammarTables:
     Information Processing Letters 6, 1977).
     """
 
-    def __init__(self, rules, start, lexemes, regexes=None, *, int32_t skip=-1, skips=None, behind=None, bint skip_first=False, bint skip_last=False,
+    def __init__(self, rules, start, lexemes, regexes=None, *, int32_t skip=-1, skips=None, behind=None, once=(), bint skip_first=False, bint skip_last=False,
                  lexing="greedy", ranks=None, names=None):
         if self.places != NULL:
             raise ValueError("frozen already")
@@ -85,7 +87,7 @@ cdef class GrammarTables:
         self.n_lexemes = len(self.lexemes)
         if skips is None:
             skips = (skip,) * self.n_lexemes
-        self._set_skips(skips, behind)
+        self._set_skips(skips, behind, once)
         self.skip_first, self.skip_last = skip_first, skip_last
         self._set_ranks(ranks)
         _fill(&self.ids, [[i for pair in x for i in pair] if isinstance(x, tuple) else () for x in self.lexemes])
@@ -108,6 +110,7 @@ cdef class GrammarTables:
         free(self.before)
         free(self.skipped)
         free(self.follows)
+        free(self.once)
         free(self.ranks)
         free(self.ids.first)
         free(self.ids.data)
@@ -120,7 +123,7 @@ cdef class GrammarTables:
         free(self.first.data)
 
     # -- preparation, in Python objects -------------------------------------------------------------------------------
-    def _set_skips(self, skips, behind):
+    def _set_skips(self, skips, behind, once):
         skips = tuple(skips)
         if len(skips) != self.n_lexemes or any(not -1 <= x < self.n_lexemes for x in skips):
             raise ValueError("the lexeme to skip does not exist")
@@ -138,6 +141,10 @@ cdef class GrammarTables:
             for k, x in enumerate(self.skips):
                 for i in behind[x]:
                     self.follows[k * self.n_lexemes + i] = 1
+        self.once = <uint8_t*>_block(len(self.skips), 1)
+        for k, x in enumerate(self.skips):
+            self.once[k] = x in once
+        self.gaps = self.follows != NULL or any(x in once for x in self.skips)
 
     def _set_ranks(self, ranks):
         if ranks is None or self.lexing != "greedy" or len(set(ranks)) < 2 and CUTS not in ranks:

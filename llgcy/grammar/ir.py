@@ -297,7 +297,7 @@ class Grammar:
     """Rules and terminals by name, in the order of the text; names of the two kinds differ.
 
     ``ignore``: regular expression of what may stand between two lexemes, or None. ``inner``: for each grammar that has become
-    a part of this one, what may stand between two lexemes of its rules, or None.
+    a part of this one, what may stand between two lexemes of its rules, or None, and whether only once (see `Options.skip_once`).
     """
 
     rules: dict
@@ -306,6 +306,10 @@ class Grammar:
     ignore: Node | None = None
     options: Options = Options()
     inner: tuple = ()
+
+    def skips_once(self, scope):
+        """Whether what is ignored in a scope (see `Definition`) stands only once in one place."""
+        return self.inner[scope - 1][1] if scope else self.options.skip_once
 
     def sources(self, kind):
         """The nodes of a kind, such as `Json`, that its rules and those of grammars inside of it hold."""

@@ -70,7 +70,7 @@ class _Linker:
             body = self.moved(terminal.body, grammar, prefix, None)
             self.terminals[prefix + name] = replace(terminal, name=prefix + name, body=body)
         if scope and grammar.ignore is not None:
-            self.inner[scope - 1] = self.moved(grammar.ignore, grammar, prefix, None)
+            self.inner[scope - 1] = self.moved(grammar.ignore, grammar, prefix, None), grammar.options.skip_once
 
     def moved(self, body, grammar, prefix, temperature):
         def combine(node, below):
@@ -90,7 +90,8 @@ class _Linker:
         only = start.body
         around = isinstance(only, ir.Pattern) and regex.sees_around(only.tree)
         if start.plain and isinstance(only, (ir.Pattern, ir.Words)) and not around:
-            return replace(only, at=node.at, **({"alone": False} if isinstance(only, ir.Pattern) else {}))
+            only = replace(only, at=node.at, **({"alone": False} if isinstance(only, ir.Pattern) else {}))
+            return only if self.outer.options.skip_outside else ir.Adjacent(only, at=node.at)
         if target.options.lexing != self.outer.options.lexing or around:
             if id(target) not in self.alone:
                 self.alone[id(target)] = _Linker(self.others, (*self.around, self.outer)).link(target)
@@ -101,7 +102,7 @@ class _Linker:
                 raise LimitError(f"more than {MOST:,} grammars inside one another")
             label = node.grammar if isinstance(node.grammar, str) else "%lark"
             prefix = f"@{label}#{len(self.prefixes)}." if isinstance(node.grammar, ir.Grammar) or temperature is not None else f"@{label}."
-            self.inner.append(None)
+            self.inner.append((None, False))
             self.prefixes[key] = prefix, len(self.inner)
             self.todo.append((target, prefix, len(self.inner), temperature))
         prefix, _ = self.prefixes[key]

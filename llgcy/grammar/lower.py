@@ -15,7 +15,7 @@ something, the rules by which a text begins are made twice: in the second form n
 from typing import NamedTuple
 
 from llgcy.core.tables import CUTTING, GrammarTables
-from llgcy.errors import UnsatisfiableError, UnsupportedKeywordError
+from llgcy.errors import UnsatisfiableError
 from llgcy.grammar import ir
 from llgcy.grammar.terms import EMPTY, Terms
 
@@ -37,7 +37,7 @@ class Lexeme(NamedTuple):
     source : ir.Json, ir.Embedded or ir.Tokens, optional
         Instead of a term.
     rank : int
-        Priority, or `CUTTING` (see `GrammarTables`).
+        As `GrammarTables` has it: `CUTTING`; else twice the priority, so that what is ignored, of rank 1, comes before lexemes without one.
     scope : int, optional
         The grammar (see `ir.Definition`) between two lexemes of which it stands; None: nothing is skipped before it.
     temperature : float, optional
@@ -89,6 +89,7 @@ class Lowered(NamedTuple):
         try:
             return GrammarTables(self.rules, self.start, lexemes, regexes,
                                  skips=[self.skips.get(lexeme.scope, -1) for lexeme in self.lexemes], behind=self.behind(),
+                                 once=[skip for scope, skip in self.skips.items() if self.grammar.skips_once(scope)],
                                  skip_first=options.skip_first, lexing=options.lexing,
                                  ranks=[lexeme.rank for lexeme in self.lexemes],
                                  names=[lexeme.name for lexeme in self.lexemes] + self.names)
@@ -119,15 +120,7 @@ def lower(grammar, regexes, merge=True):
     """`Lowered` of an `ir.Grammar`, its terms made in `regexes`, a store over bytes.
 
     ``merge``: neighbours and alternatives may become one lexeme. Without it each part of a rule keeps its place among the others.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        The grammar holds a construct that is not enforced yet.
     """
-    if grammar.options.skip_once and grammar.ignore is not None:
-        raise UnsupportedKeywordError("the option ignore_once is not supported yet; without it what is ignored may stand "
-                                      "any number of times in one place")
     return _Lowering(grammar, regexes, merge).run()
 
 
@@ -168,7 +161,7 @@ class _Lowering:
         self.rules = []                                     # (nonterminal, body)
         self.copied = {}                                    # nonterminal that begins in another way -> the one it was made from
         self.entries = {}                                   # (name of a start rule, scope to skip before it) -> nonterminal
-        self.ignored = {scope: body for scope, body in enumerate((grammar.ignore, *grammar.inner)) if body is not None}
+        self.ignored = {scope: body for scope, body in enumerate((grammar.ignore, *(ignore for ignore, _ in grammar.inner))) if body is not None}
         self.exact = grammar.options.lexing == "exact"
         self.lift = self.exact and not self.ignored
         self.lifted = {}                                    # name of a rule that is one lexeme -> its _Term
@@ -263,9 +256,9 @@ class _Lowering:
             case ir.Reference(name=name) if name in self.grammar.rules:
                 return self.lifted.get(name) or [(self.heads[name],)]
             case ir.Reference(name=name):
-                return _Term(self.terms.terminal(name), node, 1, 0 if self.exact else self.grammar.terminals[name].priority)
+                return _Term(self.terms.terminal(name), node, 1, 0 if self.exact else 2 * self.grammar.terminals[name].priority)
             case ir.Adjacent():
-                return _Term(self.terms.regular(node), node, 1, adjacent=True)
+                return _Term(self.terms.regular(node), node, 1, adjacent=bool(self.ignored))
             case ir.Shortest():
                 return _Term(self.terms.regular(node), node, 1, 0 if self.exact else CUTTING)
             case ir.Sequence():
@@ -415,7 +408,7 @@ class _Lowering:
         skips = {}
         for scope in sorted({lexeme.scope for lexeme in self.lexemes} & set(self.ignored)):
             skips[scope] = len(self.lexemes)
-            self.lexemes.append(Lexeme("%ignore", self.terms.regular(self.ignored[scope])))
+            self.lexemes.append(Lexeme("%ignore", self.terms.regular(self.ignored[scope]), None, 1))
         base = len(self.lexemes)
 
         def number(symbol):

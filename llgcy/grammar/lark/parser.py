@@ -21,7 +21,7 @@ TEXTS, NAME, NUMERAL, NOTHING = "a string, a regex or a terminal", "a string", "
 ATTRIBUTES = {"capture": (NOTHING, NAME), "lazy": (NOTHING,), "max_tokens": (NUMERAL,), "stop": (TEXTS,), "stop_capture": (NAME,),
               "suffix": (TEXTS,), "temperature": (NUMERAL,)}
 DEEPEST = 64                    # %lark { ... } inside one another
-MOST_PRIORITY = 1 << 29
+MOST_PRIORITY = 1 << 28
 
 
 @dataclass(frozen=True, eq=False, repr=False)
