@@ -94,16 +94,19 @@ def pattern(source, alphabet, flags=0):
     def of(items):
         return cat(*[one(op, value) for op, value in items])
 
+    def folded(members):
+        return {char for char in alphabet if {char, char.upper(), char.lower()} & members} if flags & sre.SRE_FLAG_IGNORECASE else members & set(alphabet)
+
     def one(op, value):
         if op is sre.LITERAL:
-            return chars(set(chr(value)) & set(alphabet))
+            return chars(folded({chr(value)}))
         if op is sre.NOT_LITERAL:
-            return chars(set(alphabet) - {chr(value)})
+            return chars(set(alphabet) - folded({chr(value)}))
         if op is sre.ANY:
             return chars(set(alphabet) - (set() if flags & sre.SRE_FLAG_DOTALL else {"\n"}))
         if op is sre.IN:
             negated = value[0][0] is sre.NEGATE
-            members = {char for char in alphabet if any(within(char, *item) for item in value[negated:])}
+            members = folded({char for char in alphabet if any(within(char, *item) for item in value[negated:])})
             return chars(set(alphabet) - members if negated else members)
         if op in (sre.MAX_REPEAT, sre.MIN_REPEAT):
             low, high, body = value

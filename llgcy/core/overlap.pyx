@@ -43,6 +43,17 @@ def _machine_heads(Machine machine not None):
     return out
 
 
+def _may_be_token(lexeme):
+    return isinstance(lexeme, tuple) or isinstance(lexeme, Machine) and lexeme.names_tokens
+
+
+def _share_token(x, y):
+    """May one token be either lexeme? (Of a machine as far as anyone knows.)"""
+    if isinstance(x, tuple) and isinstance(y, tuple):
+        return any(a <= d and c <= b for a, b in x for c, d in y)
+    return _may_be_token(x) and _may_be_token(y)
+
+
 @cython.final
 cdef class Overlaps:
     """Which lexemes get in each other's way.
@@ -74,7 +85,7 @@ cdef class Overlaps:
     cdef dict goes_on           # term -> bytes
     cdef dict begins            # set of lexemes -> bytes that they may begin with
     cdef dict pairs             # (lexeme, lexeme) -> (do they share a text, bytes that go on in the second where the first ends)
-    cdef list rivals            # per lexeme: those that may begin with the same byte
+    cdef list rivals            # per lexeme: those that may begin with the same byte, or be the same token
     cdef list beside            # per lexeme: those that may be allowed where it is
     cdef list first, follow     # per symbol: lexemes that may begin it, that may come behind it
 
@@ -141,6 +152,9 @@ cdef class Overlaps:
         for a in range(n):
             for byte in bits(self.heads[a]):
                 self.rivals[a] |= by_byte[byte]
+        tokens = sum(bit(a) for a, lexeme in enumerate(self.tables.lexemes) if _may_be_token(lexeme))
+        for a in bits(tokens):                                        # they need no byte
+            self.rivals[a] |= tokens
         self.beside = [0] * n
         groups = [self.first[self.tables.n_symbols - 1]]
         seen = set(groups)
@@ -226,7 +240,7 @@ cdef class Overlaps:
         if (a, b) not in self.pairs:
             x, y = self.tables.lexemes[a], self.tables.lexemes[b]
             if not self.heads[a] & self.heads[b]:
-                self.pairs[a, b] = self.pairs[b, a] = False, 0
+                self.pairs[a, b] = self.pairs[b, a] = _share_token(x, y), 0
             elif isinstance(x, int) and isinstance(y, int):
                 self._explore(a, b, x, y)
             else:                                                     # the states of a machine cannot be listed

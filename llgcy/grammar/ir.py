@@ -9,6 +9,7 @@ Nodes are compared by identity, since a comparison by content would recurse thro
 liked; `show` gives a text that tests and messages can compare.
 """
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 MOST_COPIES = 1_000_000_000     # largest bound of a counted repetition that front ends let through
 
@@ -292,12 +293,19 @@ class Options:
     skip_outside: bool = False
 
 
+class Part(NamedTuple):
+    """Of a grammar that has become a part of another one: what may stand between two lexemes of its rules, or None, and its options."""
+
+    ignore: Node | None
+    options: Options
+
+
 @dataclass(frozen=True)
 class Grammar:
     """Rules and terminals by name, in the order of the text; names of the two kinds differ.
 
-    ``ignore``: regular expression of what may stand between two lexemes, or None. ``inner``: for each grammar that has become
-    a part of this one, what may stand between two lexemes of its rules, or None, and whether only once (see `Options.skip_once`).
+    ``ignore``: regular expression of what may stand between two lexemes, or None. ``inner``: the `Part` of each grammar that has
+    become a part of this one.
     """
 
     rules: dict
@@ -307,9 +315,10 @@ class Grammar:
     options: Options = Options()
     inner: tuple = ()
 
-    def skips_once(self, scope):
-        """Whether what is ignored in a scope (see `Definition`) stands only once in one place."""
-        return self.inner[scope - 1][1] if scope else self.options.skip_once
+    @property
+    def parts(self):
+        """The `Part` of each scope (see `Definition`)."""
+        return (Part(self.ignore, self.options), *self.inner)
 
     def sources(self, kind):
         """The nodes of a kind, such as `Json`, that its rules and those of grammars inside of it hold."""

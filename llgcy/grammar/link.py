@@ -70,19 +70,19 @@ class _Linker:
             body = self.moved(terminal.body, grammar, prefix, None)
             self.terminals[prefix + name] = replace(terminal, name=prefix + name, body=body)
         if scope and grammar.ignore is not None:
-            self.inner[scope - 1] = self.moved(grammar.ignore, grammar, prefix, None), grammar.options.skip_once
+            self.inner[scope - 1] = ir.Part(self.moved(grammar.ignore, grammar, prefix, None), grammar.options)
 
     def moved(self, body, grammar, prefix, temperature):
         def combine(node, below):
             if isinstance(node, ir.Reference):
                 return replace(node, name=prefix + node.name) if prefix else node
             if isinstance(node, ir.Embedded):
-                return self.use(node, temperature)
+                return self.use(node, temperature, grammar.options.skip_outside)
             return ir.rebuilt(node, below) if any(a is not b for a, b in zip(below, node.children)) else node
         return ir.fold(body, combine)
 
-    def use(self, node, temperature):
-        """What stands for a text of another grammar."""
+    def use(self, node, temperature, skipped):
+        """What stands for a text of another grammar. ``skipped``: what its surroundings ignore may stand before it."""
         target = self.found(node)
         if isinstance(target, ir.Json):
             return replace(target, at=node.at)
@@ -91,7 +91,7 @@ class _Linker:
         around = isinstance(only, ir.Pattern) and regex.sees_around(only.tree)
         if start.plain and isinstance(only, (ir.Pattern, ir.Words)) and not around:
             only = replace(only, at=node.at, **({"alone": False} if isinstance(only, ir.Pattern) else {}))
-            return only if self.outer.options.skip_outside else ir.Adjacent(only, at=node.at)
+            return only if skipped else ir.Adjacent(only, at=node.at)
         if target.options.lexing != self.outer.options.lexing or around:
             if id(target) not in self.alone:
                 self.alone[id(target)] = _Linker(self.others, (*self.around, self.outer)).link(target)
@@ -102,7 +102,7 @@ class _Linker:
                 raise LimitError(f"more than {MOST:,} grammars inside one another")
             label = node.grammar if isinstance(node.grammar, str) else "%lark"
             prefix = f"@{label}#{len(self.prefixes)}." if isinstance(node.grammar, ir.Grammar) or temperature is not None else f"@{label}."
-            self.inner.append((None, False))
+            self.inner.append(ir.Part(None, target.options))
             self.prefixes[key] = prefix, len(self.inner)
             self.todo.append((target, prefix, len(self.inner), temperature))
         prefix, _ = self.prefixes[key]

@@ -89,7 +89,7 @@ class Lowered(NamedTuple):
         try:
             return GrammarTables(self.rules, self.start, lexemes, regexes,
                                  skips=[self.skips.get(lexeme.scope, -1) for lexeme in self.lexemes], behind=self.behind(),
-                                 once=[skip for scope, skip in self.skips.items() if self.grammar.skips_once(scope)],
+                                 once=[skip for scope, skip in self.skips.items() if self.grammar.parts[scope].options.skip_once],
                                  skip_first=options.skip_first, lexing=options.lexing,
                                  ranks=[lexeme.rank for lexeme in self.lexemes],
                                  names=[lexeme.name for lexeme in self.lexemes] + self.names)
@@ -161,7 +161,7 @@ class _Lowering:
         self.rules = []                                     # (nonterminal, body)
         self.copied = {}                                    # nonterminal that begins in another way -> the one it was made from
         self.entries = {}                                   # (name of a start rule, scope to skip before it) -> nonterminal
-        self.ignored = {scope: body for scope, body in enumerate((grammar.ignore, *(ignore for ignore, _ in grammar.inner))) if body is not None}
+        self.ignored = {scope: part.ignore for scope, part in enumerate(grammar.parts) if part.ignore is not None}
         self.exact = grammar.options.lexing == "exact"
         self.lift = self.exact and not self.ignored
         self.lifted = {}                                    # name of a rule that is one lexeme -> its _Term
@@ -354,7 +354,7 @@ class _Lowering:
 
     def outside(self):
         """The same before a text of another grammar."""
-        return self.scope() if self.grammar.options.skip_outside else None
+        return self.scope() if self.grammar.parts[self.current.scope].options.skip_outside else None
 
     def symbol(self, key, lexeme):
         """The symbol of a lexeme, by what tells it from others."""
@@ -475,9 +475,10 @@ class _Entries:
 
     def first(self, symbol, scope):
         """The symbol of the texts of another one, as above."""
-        key = self.begins.get(symbol, (symbol, scope))      # before a text of a third grammar there is what its entry says
+        if symbol in self.begins:                           # before a text of a third grammar there is what stands before this one
+            symbol = self.begins[symbol][0]
+        key = symbol, scope
         if key not in self.made:
-            symbol, scope = key
             if symbol.lexeme:
                 self.made[key] = self.lexeme(symbol, scope)
             else:
