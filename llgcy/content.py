@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import marshal
 from typing import Any
 
 from llgcy.errors import GrammarError
@@ -34,6 +35,17 @@ def json_text(value: Any) -> str:
         return value.decode()
     if isinstance(value, str):
         return value
+    try:
+        marshal.dumps(value)        # refuses all but the plain types, subclasses of which might have another meaning
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        if "Circular" in str(error):
+            raise GrammarError("the value holds itself, so it has no JSON text; say by $ref what recurs") from None
+    return _written_out(value)
+
+
+def _written_out(value: Any) -> str:
+    """The same for numbers of other types, and at any depth."""
     out: list[str] = []
     todo: list[Any] = [value]
     while todo:
@@ -50,8 +62,8 @@ def json_text(value: Any) -> str:
             for i, element in enumerate(reversed(item)):
                 todo += [element] if i == len(item) - 1 else [element, _Raw(",")]
             out.append("[")
-        elif item is None or isinstance(item, (bool, str)) or type(item) is int and item.bit_length() < SHORT:
-            out.append(json.dumps(item))
+        elif item is None or isinstance(item, (bool, str)) or type(item) is float or type(item) is int and item.bit_length() < SHORT:
+            out.append(json.dumps(item, allow_nan=False))
         else:
             out.append(Exact.of(item).text())
     return "".join(out)

@@ -289,6 +289,13 @@ def test_json_text():
     assert json.loads(text) == {"a": [1, -0.5, 1e-7, True, None, "\U0001f600\"\\", []], "b": {}, "c": {"d": 0.1, "e": 0.25, "f": 10**30}}
     assert '"d":0.1,' in text and json_text(json.loads(text)) == text
     assert json_text(b'{"x": 1.50}') == '{"x": 1.50}'
+    assert json_text(json.loads(text)["a"]) == json_text(value["a"])          # one spelling, whatever stands beside it
+    with pytest.raises(ValueError, match="nan|Out of range"):
+        json_text({"default": float("nan")})
+    endless = {"type": "array"}
+    endless["items"] = endless
+    with pytest.raises(llgcy.GrammarError, match="holds itself"):
+        json_text(endless)
     deep = []
     for _ in range(50_000):
         deep = [deep]

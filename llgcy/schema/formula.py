@@ -128,12 +128,19 @@ class Formulas:
     # ------------------------------------------------------------------------------------------------ atoms
     def names(self, words):
         """The string formula of these texts. Lone surrogates are in no text, so such words drop out."""
-        words = frozenset(w for w in words if spellable(w))
-        if not words:
-            return FALSE
-        f = self.atom("in", words)
+        words = frozenset(words)
+        if not all(map(spellable, words)):
+            words = frozenset(filter(spellable, words))
         if len(words) == 1:
-            self.single[f] = next(iter(words))
+            return self.name(*words)
+        return self.atom("in", words) if words else FALSE
+
+    def name(self, word):
+        """The string formula of one text."""
+        if not spellable(word):
+            return FALSE
+        f = self.atom("in", frozenset((word,)))
+        self.single[f] = word
         return f
 
     def some(self, keys, value):

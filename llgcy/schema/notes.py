@@ -48,10 +48,12 @@ class Notes:
     ----------
     nodes : list of Node
         The schema objects that were read, outer ones before inner ones.
+    all_nodes : bool
+        Whether schema objects that are no more than a type are among them.
     """
 
     def __init__(self, tolerated=STRICT):
-        self.tolerated, self.found, self.nodes = tolerated, {}, []
+        self.tolerated, self.found, self.nodes, self.all_nodes = tolerated, {}, [], tolerated is ALL
 
     def add(self, pointer, keyword, status, reason):
         """Notes what a keyword at a pointer comes to; the first note about it counts."""

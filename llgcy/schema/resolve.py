@@ -69,7 +69,7 @@ class Node:
     parent, token
         The node around it and the end of the pointer from there, or None and the whole pointer.
     sub : dict
-        The schemas inside, by keyword: a node (or the value formula of a boolean schema), a list of them, or a dict.
+        The schemas inside, by keyword: a node (or the value formula of a schema that takes none), a list of them, or a dict.
     strict, loose : list of Node
         Nodes whose formula this one's is made of; nodes that it only mentions (schemas of members and items).
     value : int or None

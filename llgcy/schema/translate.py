@@ -25,6 +25,8 @@ LEVELS = 96
 #: Branches of a oneOf that are compared pair by pair.
 PAIRS = 8
 
+#: What makes a schema object say more than a type.
+_MORE = frozenset(KEYWORDS.keys() | {"$id", "id", "$schema", *openapi.WORDS}) - {"type"}
 _TYPES = {"null": NULL, "boolean": TRUE_LITERAL | FALSE_LITERAL, "number": NUMBER, "integer": NUMBER, "string": STRING,
           "object": OBJECT, "array": ARRAY}
 
@@ -58,6 +60,7 @@ class Translator:
         self.patterns = {}              # string formula by pattern text
         self.formats = {}               # string formula by name of the format
         self.keys = {}                  # string formula by name of a property
+        self.types = {}                 # value formula by name of a type and draft
 
     def translate(self, root):
         """The value formula of a schema, or the node with it: what `Node.sub` would hold.
@@ -91,7 +94,7 @@ class Translator:
 
     # ------------------------------------------------------------------------------------------------ schemas to nodes
     def enter(self, schema, resource, scope, parent, token):
-        """The node of a schema, or the value formula of a boolean one."""
+        """The node of a schema, or the value formula of one that takes none: a boolean, or no more than a type."""
         if schema is True:
             return ANYTHING
         if schema is False:
@@ -99,7 +102,24 @@ class Translator:
         if not isinstance(schema, dict):
             pointer = (parent.pointer if parent is not None else "") + token
             raise GrammarError(f"a schema is an object or a boolean, not {shown(schema)}", pointer=pointer)
+        if _MORE.isdisjoint(schema) and not resource.ignored and not self.notes.all_nodes:
+            found = self.plain_type(schema, resource.draft)
+            if found is not None:
+                return found
         return self.resolver.node(schema, resource, scope, parent, token)
+
+    def plain_type(self, schema, draft):
+        """The value formula of a schema object that says no more than a type, as most do; None where ``type`` is not one name."""
+        if "type" not in schema:
+            return ANYTHING
+        name = schema["type"]
+        if name.__class__ is not str or name not in _TYPES:
+            return None
+        found = self.types.get((name, draft))
+        if found is None:
+            kinds, literals = self.kinds((name,), draft)
+            found = self.types[name, draft] = self.formulas.value(literals, *kinds[1:])
+        return found
 
     def read_all(self, todo):
         """Finds the schemas inside of nodes, and inside of those, in depth-first preorder."""
@@ -277,7 +297,9 @@ class Translator:
                 continue
             try:
                 if word == "type":
-                    kinds, parts.literals = self.kinds(node, parts)
+                    kinds, parts.literals = self.kinds(self.types_of(node), node.draft)
+                    if node.sub.get("nullable"):
+                        parts.literals |= NULL
                 elif handler is not None:
                     handler(self, node, value, parts)
             except (GrammarError, LimitError) as e:
@@ -306,23 +328,28 @@ class Translator:
         self.notes.refuse(error, pointer, word)
 
     # -- any kind
-    def kinds(self, node, parts):
-        """What ``type`` says: (formulas by kind, literals)."""
+    def types_of(self, node):
+        """The names in ``type``, checked."""
         types = node.sub["type"]
         types = [types] if isinstance(types, str) else types
         if not isinstance(types, (list, tuple)):
             raise GrammarError("type must be a string or a list of strings", pointer=node.pointer + "/type")
-        literals, kinds = NULL if node.sub.get("nullable") else 0, [None, FALSE, FALSE, FALSE, FALSE]
         for t in types:
-            where = _TYPES.get(t) if isinstance(t, str) else None
-            if where is None:
+            if not isinstance(t, str) or t not in _TYPES:
                 raise GrammarError(f"type: {shown(t)} is no type; the types are {', '.join(_TYPES)}", pointer=node.pointer + "/type")
+        return types
+
+    def kinds(self, types, draft):
+        """What names of types say: (formulas by kind, literals)."""
+        literals, kinds = 0, [None, FALSE, FALSE, FALSE, FALSE]
+        for t in types:
+            where = _TYPES[t]
             if t == "null" or t == "boolean":
                 literals |= where
             elif t == "integer":
                 if kinds[NUMBER] == FALSE:
                     # in draft 4 the number 1.0 is no integer
-                    kinds[NUMBER] = self.formulas.atom("digits" if node.draft == 4 else "int")
+                    kinds[NUMBER] = self.formulas.atom("digits" if draft == 4 else "int")
             else:
                 kinds[where] = TRUE
         return kinds, literals
@@ -527,7 +554,7 @@ class Translator:
         """The string formula of one name."""
         found = self.keys.get(name)
         if found is None:
-            found = self.keys[name] = self.formulas.names((name,))
+            found = self.keys[name] = self.formulas.name(name)
         return found
 
     def name_list(self, node, word, value):
