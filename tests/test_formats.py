@@ -9,6 +9,7 @@ import re
 import pytest
 
 from llgcy.schema import formats
+from llgcy.schema.automaton import Automaton
 from llgcy.schema.formats import FORMATS, KNOWN_UNSUPPORTED
 
 try:
@@ -321,3 +322,12 @@ def test_idn_labels_are_idna_2008_and_short():
         for _ in range(300):
             label = "".join(chr(random_.choice(codes)) if random_.random() < 0.9 else random_.choice("09az") for _ in range(random_.choice([1, most, most])))
             assert matches("idn-hostname", label) and len(idna.alabel(label)) <= 60
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_has_strings(name):
+    """Which is taken for granted where schemas are compiled: the parts of a format are not searched for a string in common."""
+    automaton = Automaton({"type": "string", "format": name})
+    text = json.loads(automaton.value_ending(automaton.start))
+    assert all(re.fullmatch(pattern, text) for pattern in FORMATS[name].patterns)
+    assert FORMATS[name].max_length is None or len(text) <= FORMATS[name].max_length

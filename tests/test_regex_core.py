@@ -314,3 +314,42 @@ def test_digests_tell_terms_apart_and_not_stores():
     one = [first.digest(t) for t in terms(first)]
     assert one == [second.digest(t) for t in terms(second)]
     assert len(set(one)) == len(one) and {len(d) for d in one} == {16}
+
+
+@pytest.mark.parametrize("alphabet", ["bytes", "chars"])
+@pytest.mark.parametrize("seed", range(40))
+def test_automata_are_taken_over_as_they_are(alphabet, seed):
+    """A table means what its term means, alone and as a part of other terms, in a store that knows the term by its table alone."""
+    rng = random.Random(7000 + seed)
+    node, other = random_node(rng, 3, 0), random_node(rng, 2, 0)
+    source, r = Regexes(alphabet), Regexes(alphabet)
+    term = build(source, node)
+    if not source.alive(term):
+        with pytest.raises(ValueError, match="empty"):
+            source.automaton(term, 10)
+        return
+    table = source.automaton(term, 10_000)
+    taken = r.take_over(table)
+    assert taken == r.take_over(source.automaton(term, 10_000))
+    agree(r, taken, node, 4)
+    assert len(r.shortest(taken)) == len(source.shortest(term))
+    agree(r, r.cat([taken, build(r, other)]), node_of("cat", node, other), 4)
+    agree(r, r.both([taken, r.complement(build(r, other))]), node_of("both", node, node_of("complement", other)), 4)
+    agree(r, r.repeat(taken, 1, 2), node_of("repeat", node, 1, 2), 4)
+
+
+def test_automata_have_limits_and_one_digest():
+    r = Regexes("chars")
+    many = r.repeat(r.chars([(97, 98)]), 5, 5)
+    with pytest.raises(LimitError, match="more than 5 states"):
+        r.automaton(many, 5)
+    table = r.automaton(many, 6)
+    assert table.states == 6
+    with pytest.raises(ValueError, match="no automaton over 'bytes'"):
+        Regexes("bytes").take_over(table)
+    one, two = Regexes("chars"), Regexes("chars")
+    two.words(["zz", "a"])
+    assert one.digest(one.take_over(table)) == two.digest(two.take_over(table)) != one.digest(one.step(one.take_over(table), 97))
+    assert one.show(one.take_over(table))[:2] == ("state", 0)
+    everything = r.automaton(r.all, 1)
+    assert one.take_over(everything) == one.all

@@ -29,6 +29,7 @@ cdef enum Kind:
     K_REPEAT                # low to high copies of a; never {1,1}, and {0,1} is a K_OR with EMPTY
     K_AHEAD                 # reads nothing; what is left of the text (or of the operand of & or ~ it is in) is in a
     K_BEHIND                # reads nothing; the text before this place was in a, as a stood at the start of the text
+    K_STATE                 # what state b of the automaton with number a in `tables` accepts; neither EMPTY nor every text
 
 cdef enum Flag:
     NULLABLE = 1            # the empty text is in the language
@@ -63,6 +64,31 @@ cdef struct Term:
     uint32_t seen           # number of the last search that met the term
     int32_t parent          # where that search came from, -1: its start
 
+cdef enum Acceptance:
+    REFUSES = 0
+    ACCEPTS = 1
+    ACCEPTS_ALL = 2         # whatever follows
+
+cdef struct Table:          # an automaton as stores read it; owner: the Automaton
+    const int32_t* first    # states + 1: the edges of state s are edges[first[s] .. first[s + 1])
+    const Edge* edges       # ascending and disjoint for each state; next is a state
+    const uint8_t* accepts  # Acceptance, by state
+    const uint32_t* least   # symbols of a shortest text, by state, exact
+    const uint32_t* most    # an upper bound on the symbols of any text, by state, as in Term
+
+@cython.final
+cdef class Automaton:
+    """All states of a term, none of them dead. It belongs to no store, never changes, and may be read by any thread."""
+    cdef readonly int32_t states
+    cdef readonly str alphabet
+    cdef readonly bytes digest      # of its content
+    cdef Table table
+    cdef int32_t* first             # the memory behind the table, owned
+    cdef Edge* edges
+    cdef uint8_t* accepts
+    cdef uint32_t* least
+    cdef uint32_t* most
+
 cdef struct Event:          # an edge of one of the lists that are swept together
     uint32_t first
     uint32_t last
@@ -86,6 +112,8 @@ cdef class Regexes:
     cdef Arena terms                # of Term
     cdef Arena cells                # of int32: payloads, edges, shifts
     cdef Arena rows                 # of row_length int32
+    cdef Arena tables               # of Table
+    cdef dict automata              # by digest: (number in `tables`, the Automaton)
     cdef Index index                # from the content of a term to its id
     cdef uint32_t row_length        # symbols that rows cover: 256, or 128 (ASCII) for chars
     cdef uint32_t top               # largest symbol
@@ -150,6 +178,7 @@ cdef class Regexes:
     cdef int want(self, int32_t task) except -1 nogil
     cdef bint request(self, int32_t id, bint shifts) except -1 nogil
     cdef int make_edges(self, int32_t id) except -1 nogil
+    cdef int32_t state_of(self, int32_t table, int32_t state) except -1 nogil
     cdef int fill_all(self, uint32_t first, uint32_t last) except -1 nogil
     cdef int make_shifts(self, int32_t id) except -1 nogil
     cdef int gather(self, const Edge* edges, int32_t n, int32_t source) except -1 nogil
@@ -163,3 +192,4 @@ cdef class Regexes:
     cdef int close(self, Vector* path, Vector* starts) except -1
     cdef int32_t symbol_at(self, const uint8_t* raw, Py_ssize_t i) noexcept nogil
     cdef object symbols(self, word)
+    cdef Automaton automaton_at(self, int32_t number)

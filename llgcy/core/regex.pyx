@@ -15,8 +15,8 @@ far: each symbol read advances all of them ("shifts"), also those in parts that 
 """
 cimport cython
 from libc.stdint cimport UINT32_MAX as ENDLESS
-from libc.stdlib cimport free, qsort, realloc
-from libc.string cimport memcmp, memcpy
+from libc.stdlib cimport calloc, free, qsort, realloc
+from libc.string cimport memcmp, memcpy, memset
 
 from llgcy.core.store cimport Probe, hash_bytes, mix
 
@@ -129,6 +129,29 @@ cdef bint contains(const int32_t* data, size_t n, int32_t x) noexcept nogil:
 
 
 @cython.final
+cdef class Automaton:
+    """All states of a term as a table, for other stores to take over. Made by `Regexes.automaton`.
+
+    Attributes
+    ----------
+    states : int
+    alphabet : "bytes" or "chars"
+    digest : bytes
+        The same for equal tables.
+    """
+
+    def __cinit__(self):
+        memset(&self.table, 0, sizeof(Table))
+
+    def __dealloc__(self):
+        free(self.first)
+        free(self.edges)
+        free(self.accepts)
+        free(self.least)
+        free(self.most)
+
+
+@cython.final
 cdef class Regexes:
     """A store of regular languages over one alphabet.
 
@@ -169,6 +192,7 @@ cdef class Regexes:
         self.terms = Arena(self.budget, sizeof(Term))
         self.cells = Arena(self.budget, sizeof(int32_t))
         self.rows = Arena(self.budget, self.row_length * sizeof(int32_t))
+        self.tables, self.automata = Arena(self.budget, sizeof(Table)), {}
         self.index = Index(self.budget)
         self.intern(K_NONE, 0, 0, 0, 0, NULL, 0)
         self.intern(K_EMPTY, 0, 0, 0, 0, NULL, 0)
@@ -264,6 +288,8 @@ cdef class Regexes:
         cdef const int32_t* ids
         if t.kind == K_CHARS:
             return 1
+        if t.kind == K_STATE:
+            return (<const Table*>self.tables.at(t.a)).least[t.b]
         if t.kind == K_CAT:
             least = <uint64_t>self.term(t.a).least + self.term(t.b).least
         elif t.kind == K_REPEAT:
@@ -291,6 +317,8 @@ cdef class Regexes:
         cdef const int32_t* ids
         if t.kind == K_CHARS:
             return 1
+        if t.kind == K_STATE:
+            return (<const Table*>self.tables.at(t.a)).most[t.b]
         if t.kind == K_CAT:
             most = <uint64_t>self.term(t.a).most + self.term(t.b).most
         elif t.kind == K_REPEAT:
@@ -320,6 +348,8 @@ cdef class Regexes:
             f = NULLABLE | POSITIVE
         elif t.kind == K_CHARS:
             f = POSITIVE
+        elif t.kind == K_STATE:
+            f = POSITIVE | (NULLABLE if (<const Table*>self.tables.at(t.a)).accepts[t.b] else 0)
         elif t.kind == K_FAN:
             f = POSITIVE | (NULLABLE if t.low else 0)
             for i in range(t.b):
@@ -1058,6 +1088,7 @@ cdef class Regexes:
         cdef int32_t i, n, rest
         cdef uint32_t at
         cdef Edge* e
+        cdef const Table* table
         cdef const uint32_t* ranges
         cdef const int32_t* ids
         self.found.length = self.events.length = 0
@@ -1069,6 +1100,11 @@ cdef class Regexes:
             ranges = <const uint32_t*>self.cells.at(t.a)
             for i in range(t.b):
                 push_edge(&self.found, ranges[2 * i], ranges[2 * i + 1], EMPTY)
+        elif t.kind == K_STATE:
+            table = <const Table*>self.tables.at(t.a)
+            for i in range(table.first[t.b], table.first[t.b + 1]):
+                n = self.state_of(t.a, table.edges[i].next)
+                self.emit(table.edges[i].first, table.edges[i].last, n, False)
         elif t.kind == K_OR or t.kind == K_AND:
             ids = <const int32_t*>self.cells.at(t.a)
             for i in range(t.b):
@@ -1107,6 +1143,15 @@ cdef class Regexes:
         t.edges = self.keep(&n)
         t.edge_count = n
         return 0
+
+    cdef int32_t state_of(self, int32_t table, int32_t state) except -1 nogil:
+        """The term of a state of a table."""
+        cdef const Table* t = <const Table*>self.tables.at(table)
+        if t.accepts[state] == ACCEPTS_ALL:
+            return self.all
+        if t.first[state] == t.first[state + 1]:        # no state is dead
+            return EMPTY
+        return self.intern(K_STATE, table, state, 0, 0, NULL, 0)
 
     cdef int fill_all(self, uint32_t first, uint32_t last) except -1 nogil:
         """Edges to "every text" for the symbols of an interval; none for surrogates."""
@@ -1509,6 +1554,96 @@ cdef class Regexes:
             word = "".join(map(chr, word))
         return word if word.isascii() or not any(0xD800 <= ord(c) <= 0xDFFF for c in word) else None
 
+    def automaton(self, int32_t id, int32_t most):
+        """All states of a term as a table, by which other stores need not find them again.
+
+        Parameters
+        ----------
+        id : int
+            A term with at least one text.
+        most : int
+            States.
+
+        Raises
+        ------
+        ValueError
+            The language is empty.
+        LimitError
+            There are more states.
+        """
+        cdef Automaton out = Automaton()
+        cdef dict numbers = {id: 0}
+        cdef list order = [id], heads, below
+        cdef const Edge* e = NULL
+        cdef int32_t state, i, n, total = 0
+        cdef size_t room
+        if not self.alive(id):
+            raise ValueError("the language is empty")
+        for state in order:             # which grows meanwhile
+            n = self.edges_at(state, &e)
+            for i in range(n):
+                if e[i].next not in numbers:
+                    numbers[e[i].next] = len(order)
+                    order.append(e[i].next)
+            total += n
+            if len(order) > most:
+                raise LimitError(f"the automaton has more than {most:,} states")
+        room = len(order)
+        out.states, out.alphabet = <int32_t>room, self.alphabet
+        out.first = <int32_t*>calloc(room + 1, sizeof(int32_t))
+        out.edges = <Edge*>calloc(total + 1, sizeof(Edge))
+        out.accepts = <uint8_t*>calloc(room, 1)
+        out.least, out.most = <uint32_t*>calloc(room, sizeof(uint32_t)), <uint32_t*>calloc(room, sizeof(uint32_t))
+        if out.first == NULL or out.edges == NULL or out.accepts == NULL or out.least == NULL or out.most == NULL:
+            raise MemoryError()
+        heads, total = [[] for _ in order], 0
+        for i, state in enumerate(order):
+            out.first[i] = total
+            out.accepts[i] = ACCEPTS_ALL if state == self.all else ACCEPTS if self.term(state).flags & NULLABLE else REFUSES
+            out.most[i] = self.term(state).most
+            for first, last, next in self.edges(state):
+                next = numbers[next]
+                out.edges[total].first, out.edges[total].last, out.edges[total].next = first, last, next
+                (<list>heads[next]).append(i)
+                total += 1
+        out.first[room] = total
+        # shortest texts: from the states that accept, against the edges
+        below = [i for i in range(out.states) if out.accepts[i]]
+        seen = set(below)
+        for i in below:                 # which grows meanwhile
+            for head in heads[i]:
+                if head not in seen:
+                    seen.add(head)
+                    below.append(head)
+                    out.least[<int32_t>head] = out.least[i] + 1
+        out.table.first, out.table.edges, out.table.accepts = out.first, out.edges, out.accepts
+        out.table.least, out.table.most = out.least, out.most
+        content = hashlib.blake2b(self.alphabet.encode(), digest_size=16)
+        content.update((<char*>out.first)[:(room + 1) * sizeof(int32_t)])
+        content.update((<char*>out.edges)[:total * sizeof(Edge)])
+        content.update((<char*>out.accepts)[:room])
+        out.digest = content.digest()
+        return out
+
+    def take_over(self, Automaton automaton not None):
+        """The term of the first state of a table. Its derivatives are there already: they are looked up."""
+        cdef int32_t number
+        if automaton.table.first == NULL or automaton.alphabet != self.alphabet:
+            raise ValueError(f"no automaton over {self.alphabet!r}")
+        known = self.automata.get(automaton.digest)
+        if known is None:
+            number = self.tables.add(1)
+            (<Table*>self.tables.at(number))[0] = automaton.table
+            known = self.automata[automaton.digest] = number, automaton
+        self.enter()
+        return self.state_of(known[0], 0)
+
+    cdef Automaton automaton_at(self, int32_t number):
+        for known, automaton in self.automata.values():
+            if known == number:
+                return automaton
+        raise AssertionError(f"there is no automaton {number}")
+
     def edges(self, int32_t state):
         """All ways to go on: a list of (first symbol, last symbol, next state), ascending, disjoint, none of them dead."""
         cdef const Edge* e = NULL
@@ -1602,6 +1737,8 @@ cdef class Regexes:
                 below = [i for i in (<int32_t*>self.cells.at(t.a))[:t.b]]
             elif t.kind == K_CAT:
                 below = [t.a, t.b]
+            elif t.kind == K_STATE:
+                own = [self.automaton_at(t.a).digest, t.b]
             elif t.kind != K_NONE and t.kind != K_EMPTY:
                 below = [t.a]
             missing = [i for i in below if i not in self.digests]
@@ -1636,6 +1773,8 @@ cdef class Regexes:
             return ("cat", self.show(t.a, depth - 1), self.show(t.b, depth - 1))
         if t.kind == K_REPEAT:
             return ("repeat", self.show(t.a, depth - 1), t.low, None if t.high == ENDLESS else t.high)
+        if t.kind == K_STATE:
+            return ("state", t.b, "of", self.automaton_at(t.a).digest.hex())
         return ({K_NOT: "complement", K_AHEAD: "ahead", K_BEHIND: "behind"}[t.kind], self.show(t.a, depth - 1))
 
 

@@ -22,6 +22,8 @@ from llgcy.schema.vocabulary import DEPENDENCIES, ITEMS, KEYWORDS, REFERENCES, S
 CYCLE = 64
 #: Levels of schemas that apply in place.
 LEVELS = 96
+#: States of one pattern of a format; the largest has 2,000.
+FORMAT_STATES = 10_000
 #: Branches of a oneOf that are compared pair by pair.
 PAIRS = 8
 
@@ -525,7 +527,6 @@ class Translator:
         if self.options.formats == "annotation":
             self.notes.add(node.pointer + "/format", "format", ANNOTATION, "")
             return
-        from llgcy.grammar import regex
         from llgcy.schema.formats import FORMATS, KNOWN_UNSUPPORTED
         if value in KNOWN_UNSUPPORTED:
             raise UnsupportedKeywordError(f"the format {value!r} is not supported yet; formats=\"annotation\" ignores all formats",
@@ -543,10 +544,11 @@ class Translator:
         found = self.formats.get(value)
         if found is None:
             regexes, fs = self.texts.regexes, self.formulas
-            made = [self.language(regex.to_chars(_tree(p), regexes)) for p in form.patterns]
+            made = [self.language(regexes.take_over(_automaton(p))) for p in form.patterns]
             if form.max_length is not None:
                 made.append(fs.length(form.max_length + 1) ^ 1)
             found = self.formats[value] = fs.all_of(made)
+            self.texts.lives[found] = True      # every format has strings; found by a search, they would cost as much as all else
         parts.conjuncts[STRING].append(found)
 
     # -- objects
@@ -703,10 +705,12 @@ _HANDLERS = {
 
 
 @cache
-def _tree(pattern):
-    """The syntax tree of a pattern of `FORMATS`. There are few, and long ones among them."""
+def _automaton(pattern):
+    """The automaton of a pattern of `FORMATS`. There are few, and long ones among them."""
+    from llgcy.core.regex import Regexes
     from llgcy.grammar import regex
-    return regex.parse(pattern, flavor="python")
+    regexes = Regexes("chars")
+    return regexes.automaton(regex.to_chars(regex.parse(pattern, flavor="python"), regexes), FORMAT_STATES)
 
 
 def complemented(node):
