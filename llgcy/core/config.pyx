@@ -1396,6 +1396,61 @@ cdef class GrammarMachine(Machine):
                     return self.tables.names[head]
         return None
 
+    def temperature(self, bytes state not None):
+        """See `Machine.temperature`."""
+        cdef State at
+        cdef list out = []
+        if self.tables.temperatures is None and self.n_machines == 0:
+            return None
+        read_state(state, &at)
+        self._heat(&at, out)
+        return max((x for x in out if x is not None), default=None)
+
+    cdef int _heat(self, const State* at, list out) except -1:
+        cdef const Configuration* c
+        cdef const Member* m
+        cdef State inner
+        cdef Frame* frame
+        cdef int32_t i
+        if at.mode == SEVERAL or at.mode == APART:
+            c = <const Configuration*>self.configurations.at(at.row)
+            for i in range(c.members, c.members + c.n_members):
+                m = <const Member*>self.members.at(i)
+                if m.nested:
+                    self._heat(<State*>self.nested.at(m.nested), out)
+                else:
+                    self._heat_in(m.row, m.lexer, out)
+        elif at.mode >= NESTED:
+            frame = self.unfold(at, &inner)
+            own = self.tables.temperatures[frame.lexeme] if self.tables.temperatures is not None else None
+            out.append(self.machines[self.place[frame.lexeme]].temperature(written(&inner)) if own is None else own)
+            i = self.behind_nested(at)
+            if i:
+                self._heat_in(i, 0, out)
+        else:
+            self._heat_in(at.row, at.leaf.v, out)
+        return 0
+
+    cdef int _heat_in(self, int32_t row, int32_t lexer, list out) except -1:
+        """The temperatures of the lexemes that are being read, and of those that may begin."""
+        cdef Shape* shape
+        cdef const int32_t* symbols
+        cdef int32_t i, k
+        temperatures = self.tables.temperatures
+        if lexer > 0:
+            if temperatures is not None:
+                out += [temperatures[lexeme] for lexeme, leaf in self.lexer.leaves(lexer) if self.tables.regexes.edges(leaf)]
+            if not lexer & ENDED:
+                return 0
+            row = self.behind(row, lexer)
+        shape = self.rows.shape(self.rows.row(row).shape)
+        symbols = <const int32_t*>self.rows.ints.at(shape.symbols) if shape.n_lexemes else NULL
+        for i in range(shape.n_lexemes):
+            k = self.place[symbols[i]]
+            own = temperatures[symbols[i]] if temperatures is not None else None
+            out.append(self.machines[k].temperature(self.machines[k].begin()) if own is None and k >= 0 else own)
+        return 0
+
     def stats(self):
         """Counters of the stores: dict of str to int."""
         return {**self.rows.stats(), "lexer_states": self.lexer.states, "configurations": self.configurations.length,

@@ -105,6 +105,10 @@ cdef class Machine:
         """
         return []
 
+    def temperature(self, bytes state not None):
+        """The highest temperature that is asked for what may come next; None: none is."""
+        return None
+
     def completion(self, bytes state not None):
         """A shortest text that ends the document from the given state (its 40 bytes)."""
         raise NotImplementedError

@@ -908,8 +908,17 @@ cdef class Matcher:
 
     @property
     def temperature(self):
-        """The temperature that the grammar asks for here, or None."""
-        return None
+        """The highest temperature that the grammar asks for what may come next, by the attribute ``temperature``; None: none."""
+        return self._retried(self._temperature)
+
+    def _temperature(self, Engine engine):
+        if self._terminated() or self.state.mode == HEALING:
+            return None
+        engine.lock.acquire()
+        try:
+            return engine.machine.temperature((<const char*>&self.state)[:sizeof(State)])
+        finally:
+            engine.lock.release()
 
     cdef bytes _forced(self, Engine engine, State* end):
         """The bytes that must follow, and the state behind them."""

@@ -56,6 +56,7 @@ cdef class GrammarTables:
     cdef readonly tuple lexemes         # per lexeme: a term id, a Machine, or ranges of token ids
     cdef readonly tuple shortest        # per lexeme: bytes of a shortest text that is not empty; ByToken; None: there is none
     cdef readonly list names            # per symbol: str, for messages
+    cdef readonly tuple temperatures    # per lexeme: float, or None; None: none has one
     cdef readonly list rules            # (left side, body) that are left, by left side; body as in the constructor
     cdef Place* places                  # [n_places], owned
     cdef Count* counts                  # [n_counts], owned

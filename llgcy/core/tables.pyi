@@ -22,6 +22,7 @@ class GrammarTables:
     lexemes: tuple[Any, ...]
     shortest: tuple[bytes | ByToken | None, ...]
     names: list[str]
+    temperatures: tuple[float | None, ...] | None
     rules: list[tuple[int, tuple[Any, ...]]]
     def __init__(
         self,
@@ -39,6 +40,7 @@ class GrammarTables:
         lexing: Literal["greedy", "exact"] = "greedy",
         ranks: Sequence[int] | None = None,
         names: Iterable[str] | None = None,
+        temperatures: Iterable[float | None] | None = None,
     ) -> None: ...
     def join(self, lexemes: Iterable[int], between: bytes = b"") -> bytes: ...
     def text(self, symbol: int) -> bytes: ...

@@ -61,6 +61,8 @@ cdef class GrammarTables:
         ``"greedy"``: a lexeme ends where no allowed lexeme goes on. ``"exact"``: every way to cut the text counts.
     names : sequence of str, optional
         Of the symbols, for messages.
+    temperatures : sequence of float or None, optional
+        For each lexeme what the sampler is asked for while it is read. It has no meaning for the language.
 
     Raises
     ------
@@ -78,7 +80,7 @@ cdef class GrammarTables:
     """
 
     def __init__(self, rules, start, lexemes, regexes=None, *, int32_t skip=-1, skips=None, behind=None, once=(), bint skip_first=False, bint skip_last=False,
-                 lexing="greedy", ranks=None, names=None):
+                 lexing="greedy", ranks=None, names=None, temperatures=None):
         if self.places != NULL:
             raise ValueError("frozen already")
         if lexing not in ("greedy", "exact"):
@@ -90,6 +92,8 @@ cdef class GrammarTables:
         self._set_skips(skips, behind, once)
         self.skip_first, self.skip_last = skip_first, skip_last
         self._set_ranks(ranks)
+        temperatures = tuple(temperatures or ())
+        self.temperatures = temperatures if any(x is not None for x in temperatures) else None
         _fill(&self.ids, [[i for pair in x for i in pair] if isinstance(x, tuple) else () for x in self.lexemes])
         bodies = self._checked(rules, start)
         self.names = list(names or ())

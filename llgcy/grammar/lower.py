@@ -89,16 +89,20 @@ class Lowered(NamedTuple):
         try:
             return GrammarTables(self.rules, self.start, lexemes, regexes,
                                  skips=[self.skips.get(lexeme.scope, -1) for lexeme in self.lexemes], behind=self.behind(),
-                                 once=[skip for scope, skip in self.skips.items() if self.grammar.parts[scope].options.skip_once],
+                                 once=self.once(),
                                  skip_first=options.skip_first, lexing=options.lexing,
                                  ranks=[lexeme.rank for lexeme in self.lexemes],
-                                 names=[lexeme.name for lexeme in self.lexemes] + self.names)
+                                 names=[lexeme.name for lexeme in self.lexemes] + self.names,
+                                 temperatures=[lexeme.temperature for lexeme in self.lexemes])
         except UnsatisfiableError:
             start = self.grammar.rules[self.grammar.start]
             line, column = start.at or (None, None)
             raise UnsatisfiableError(f"no finite text can be derived from {start.name}: each of its alternatives needs "
                                      "itself again, or a terminal that matches nothing", line=line, column=column) from None
 
+    def once(self):
+        """The lexemes that are skipped only once in one place."""
+        return {skip for scope, skip in self.skips.items() if self.grammar.parts[scope].options.skip_once}
 
     def behind(self):
         """For each lexeme that is skipped: those that may follow it, which are of its own grammar or of one around that."""

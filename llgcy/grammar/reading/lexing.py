@@ -41,6 +41,7 @@ class Lexing:
         self.skips, behind = set(lowered.skips.values()), lowered.behind()
         solid = [i for i in range(len(sources)) if i not in self.skips]
         self.behind = behind if any(i not in behind[skip] for skip in self.skips for i in solid) else None
+        self.once = lowered.once()
         self.ranks = [lexeme.rank for lexeme in lowered.lexemes]
         self.names_tokens = any(isinstance(source, tuple) or source is not None and source.names_tokens for source in sources)
         self.steps, self.opens = {}, {}
@@ -140,7 +141,7 @@ class Lexing:
         for key in ended:
             for node, first in reading[key]:
                 if key[0] in self.skips:
-                    bases[node, ANY_GAP if self.behind is None else key[0] + 1] = None
+                    bases[node, key[0] + 1 if self.behind or self.once else ANY_GAP] = None
                 else:
                     edges.append((key[0], node, first))
         if edges:
@@ -182,5 +183,5 @@ class Lexing:
         if gap > 0 and self.behind is not None:
             out = [lexeme for lexeme in out if lexeme in self.behind[gap - 1]]
         if gap != NO_SKIP_YET:
-            out += sorted({self.before[lexeme] for lexeme in out} - {None})
+            out += sorted({self.before[lexeme] for lexeme in out} - {None} - ({gap - 1} & self.once))
         return out
