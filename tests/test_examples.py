@@ -32,3 +32,14 @@ def test_readme(capsys):
     exec(compile(block[1], str(README), "exec"), {})
     document = json.loads(capsys.readouterr().out)
     assert isinstance(document["name"], str) and set(document["tags"]) <= {"new", "used"} and len(document["tags"]) <= 3
+
+
+def test_servers(tmp_path, monkeypatch):
+    """The block for servers runs as it stands, with a grammar, tokens and a draft put in."""
+    monkeypatch.chdir(tmp_path)
+    block = re.search(r"<!-- servers -->\n```python\n(.*?)```", README.read_text(), re.DOTALL)
+    tokenizer = llgcy.Tokenizer.default()
+    given = {"llgcy": llgcy, "tokenizer": tokenizer, "grammar": llgcy.Grammar.from_regex("a{3,9}"), "ids": tokenizer.encode(b"The word is "),
+             "tokens": tokenizer.encode(b"a") * 64, "draft": tokenizer.encode(b"a")}
+    exec(compile(block[1], str(README), "exec"), given)
+    assert given["bitmask"].any() and given["compiled"].grammar.accepts("aaa") and all(matcher.steps == 1 for matcher in given["matchers"])
