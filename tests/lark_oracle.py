@@ -6,7 +6,7 @@ a grammar inside of another one begins with and what stands before it nothing is
 next lexeme: a *mark*, until the grammar inside has read something.
 
 Expressions are tuples. In terminals and rules: ("text", text, fold) ("range", first, last) ("regex", source, flags) ("name", name)
-("cat", parts) ("or", options) ("and", parts) ("not", x) ("repeat", x, low, high) ("run", chunks). Only in rules: ("json", regex)
+("set", ranges, negated) ("cat", parts) ("or", options) ("and", parts) ("not", x) ("repeat", x, low, high) ("run", chunks). Only in rules: ("json", regex)
 ("inside", Tree) ("at", name) ("tokens", ids) ("end",) ("call", template, arguments) ("bound", rule, function) ("if", x, condition).
 """
 import dataclasses
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ir_oracle import EMPTY, alive, both, cat, chars, complement, derivative, either, nullable, pattern, repeat
 
-ALPHABET = "abcABz_ \"~\n"
+ALPHABET = "abcABz_ \"~\né-[]\\\t\r"
 SOME = cat(chars(ALPHABET), ("star", chars(ALPHABET)))
 LAZY = 1 << 40                  # rank of lexemes that end as soon as they can
 
@@ -102,6 +102,8 @@ class Reader:
             return cat(*[chars({char, *((char.upper(), char.lower()) if rest[1] else ())} & set(ALPHABET)) for char in rest[0]])
         if kind == "range":
             return chars({char for char in ALPHABET if rest[0] <= char <= rest[1]})
+        if kind == "set":
+            return chars({char for char in ALPHABET if any(first <= char <= last for first, last in rest[0]) != rest[1]})
         if kind == "regex":
             source, flags = rest
             known = {"i": re.I, "s": re.S, "x": re.X, "m": re.M, "u": re.U}

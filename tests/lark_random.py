@@ -10,6 +10,7 @@ JSON = [('{"const": "a"}', cat(*map(chars, '"a"'))), ('{"enum": ["b", "", "ab"]}
         ('{"type": "string", "pattern": "^[ab]*$", "maxLength": 2}', cat(chars('"'), repeat(chars("ab"), 0, 2), chars('"')))]
 SPECIALS = {"<|tool|>": 257, "<end_of_turn>": 258}
 EOS, VOCABULARY = 256, 260
+SIGNS = "abcABz_ \"~\né"        # what the texts are made of
 
 
 def low(n, a=0, b=64):

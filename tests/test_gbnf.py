@@ -1,11 +1,11 @@
 """GBNF: what texts are read as, what the grammars mean, and the errors."""
-import itertools
+import collections
 import json
 import pathlib
 import random
 
 import pytest
-from ir_oracle import Oracle
+from lark_oracle import ALPHABET, Reader, Rule, Tree
 from test_lark_engine import machine
 
 import llgcy
@@ -142,73 +142,137 @@ def test_hostile_texts():
         machine(gbnf.read(r'root ::= "\ud800"'))
 
 
+ESCAPES = {'"': '\\"', "\\": "\\\\", "[": "\\[", "]": "\\]", "-": "\\-", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+CLASSES = [("a class", "[ab]", ("set", (("a", "b"),), False)), ("a range in a class", "[a-b]", ("set", (("a", "b"),), False)),
+           ("several ranges in a class", "[a-bA-B_]", ("set", (("a", "b"), ("A", "B"), ("_", "_")), False)), ("a negated class", "[^a]", ("set", (("a", "a"),), True)),
+           ("a negated class", "[^a-zA-Z\\n]", ("set", (("a", "z"), ("A", "Z"), ("\n", "\n")), True)), ("- at the end of a class", "[a-]", ("set", (("a", "a"), ("-", "-")), False)),
+           ("- at the beginning of a class", "[^-~]", ("set", (("-", "-"), ("~", "~")), True)), ("an escape in a class", r"[\x61\-\]\"]", ("set", tuple(zip('a-]"', 'a-]"')), False)),
+           ("a character of several bytes", "[é-ë]", ("set", (("é", "ë"),), False)), ("the dot", ".", ("set", (), True))]
+TOKENS = [("a token by its text", "<|tool|>", {257}), ("a token by its id", "<[258]>", {258}), ("all tokens but one", "!<|tool|>", {256, 258, 259}),
+          ("all tokens but one by its id", "!<[259]>", {256, 257, 258})]
+MARKS = [("?", 0, 1), ("*", 0, None), ("+", 1, None), ("{2}", 2, 2), ("{0,2}", 0, 2), ("{1,}", 1, None), ("{ 1 , 2 }", 1, 2)]
+CONSTRUCTS = {"a literal", "the empty literal", *(f"escape {x}" for x in (*ESCAPES.values(), "\\x", "\\u", "\\U")), *(x for x, _, _ in CLASSES), *(x for x, _, _ in TOKENS),
+              *(f"repetition {x}" for x, _, _ in MARKS), "a repetition of a repetition", "a group", "a group in a group", "a newline in a group", "an alternative", "an empty alternative",
+              "a newline behind |", "a comment", "a rule that refers to itself", "left recursion", "a name with - or _", "a name with digits", "a root of another name"}
+
+
 class Random:
-    """A random grammar over a and b: its text, with blanks, comments and spellings at random, and its IR, made apart."""
+    """A random grammar: its text, with blanks, comments and spellings at random, and its tree for the plain recogniser, made beside it."""
 
-    def __init__(self, seed):
-        self.random, self.nested = random.Random(seed), False
-        self.names = ["root", *["x", "Y-1", "2"][:self.random.randrange(4)]]
-        rules = {name: self.alternatives(2) for name in self.names}
-        self.grammar = ir.Grammar({name: ir.Definition(name, body) for name, (_, body) in rules.items()}, {}, "root", None,
-                                  ir.Options(lexing="exact"))
-        order = list(rules)
+    def __init__(self, seed, counts):
+        self.random, self.counts = random.Random(seed), counts
+        self.root = self.random.choice(["root", "root", "root", "Main_2"])
+        self.names = [self.root, *["x", "Y-1", "2", "a_b"][:self.random.randrange(4)]]
+        self.use(*["a root of another name"] * (self.root != "root"))
+        self.tree = Tree(options={"lexing": "exact"})
+        texts = {}
+        for self.name in self.names:
+            self.use(*["a name with - or _"] * bool(set("-_") & set(self.name)), *["a name with digits"] * bool(set("12") & set(self.name)))
+            texts[self.name], body = self.alternatives(2)
+            self.tree.rules[self.name] = Rule(body)
+        self.tree.rules["start"] = Rule(("name", self.root))
+        order = list(texts)
         self.random.shuffle(order)
-        self.text = "\n".join(f"{name}{self.gap(False)}::={self.gap(True)}{rules[name][0]}" for name in order)
+        self.text = "\n".join(f"{name}{self.gap(False)}::={self.gap(True)}{texts[name]}" for name in order)
 
-    def gap(self, newlines):
-        return self.random.choice(["", " ", "  ", "\t"] + ["\n", " # | x\n ", "\r\n"] * newlines)
+    def use(self, *constructs):
+        self.counts.update(constructs)
+
+    def gap(self, newlines, what=None):
+        out = self.random.choice(["", " ", "  ", "\t"] + ["\n", " # | x\n ", "\r\n"] * newlines)
+        self.use(*["a comment"] * ("#" in out), *[what] * (what is not None and "\n" in out))
+        return out
 
     def alternatives(self, depth, nested=False):
-        made = [self.sequence(depth, nested) for _ in range(self.random.choice([1, 1, 2, 3]))]
-        return ("|" + self.gap(True)).join(text for text, _ in made), ir.Alternatives(tuple(body for _, body in made))
+        made = [self.sequence(depth, nested, first=i == 0) for i in range(self.random.choice([1, 1, 2, 3]))]
+        self.use(*["an alternative"] * (len(made) > 1))
+        text = made[0][0]
+        for more, _ in made[1:]:
+            text += "|" + self.gap(True, "a newline behind |") + more
+        return text, ("or", tuple(body for _, body in made))
 
-    def sequence(self, depth, nested):
+    def sequence(self, depth, nested, first):
         made = [self.item(depth, nested) for _ in range(self.random.choice([0, 1, 1, 2, 2, 3]))]
-        if not made and not nested:                         # behind nothing at all a rule would go on in the next line
-            return '""', ir.Sequence(())
-        return "".join(text + " " + self.gap(nested) for text, _ in made), ir.Sequence(tuple(body for _, body in made))
+        if not made:
+            self.use("an empty alternative")
+            return ("" if nested else '""'), ("cat", ())    # behind nothing at all a rule would go on in the next line
+        if made[0][1] == ("name", self.name):
+            self.use("left recursion")
+        return "".join(text + " " + self.gap(nested, "a newline in a group") for text, _ in made), ("cat", tuple(body for _, body in made))
 
     def item(self, depth, nested):
         choose = self.random.choice
-        kind = choose(["literal", "class", "name", "group"] if depth else ["literal", "class"])
+        kind = choose(["literal", "literal", "class", "class", "name", "group", "token"] if depth else ["literal", "class"])
         if kind == "literal":
-            word = choose(["a", "b", "ab", "ba", ""])
-            text = '"' + "".join(choose([char, f"\\x{ord(char):02X}", f"\\u{ord(char):04x}", f"\\U{ord(char):08X}"])
-                                 for char in word) + '"'
-            body = ir.Literal(word)
+            text, body = self.literal(choose(["a", "b", "ab", "ba", "", "é", "a ", *ESCAPES]))
         elif kind == "class":
-            text, ranges = choose([("[ab]", ((97, 98),)), ("[^a]", ((0, 96), (98, 0x10FFFF))), ("[a-b]", ((97, 98),)),
-                                   (r"[\x62-]", ((45, 45), (98, 98))), (".", ((0, 0x10FFFF),)), ("[^-b]", ((0, 44), (46, 97), (99, 0x10FFFF)))])
-            body = ir.Chars(ranges)
+            what, text, body = choose(CLASSES)
+            self.use(what)
+        elif kind == "token":
+            what, text, ids = choose(TOKENS)
+            self.use(what)
+            body = ("tokens", ids)
         elif kind == "name":
             text = choose(self.names)
-            return text, ir.Reference(text)
+            self.use(*["a rule that refers to itself"] * (text == self.name))
+            body = ("name", text)
         else:
             text, body = self.alternatives(depth - 1, True)
             text = "(" + self.gap(True) + text + ")"
-        if self.random.random() < .5:
-            return text, body
-        mark, low, high = choose([("?", 0, 1), ("*", 0, None), ("+", 1, None), ("{2}", 2, 2), ("{0,2}", 0, 2), ("{1,}", 1, None)])
-        return text + choose(["", " "]) + mark, ir.Repetition(body, low, high)
+            self.use("a group", *["a group in a group"] * nested)
+        for times in range(2):
+            if self.random.random() < (.4, .15)[times]:
+                mark, low, high = choose(MARKS)
+                self.use(f"repetition {mark}", *["a repetition of a repetition"] * times)
+                text, body = text + choose(["", " "]) + mark, ("repeat", body, low, high)
+            else:
+                break
+        return text, body
+
+    def literal(self, word):
+        self.use("a literal" if word else "the empty literal")
+        text = ""
+        for char in word:
+            forms = [char] if char not in '"\\' else []
+            forms += [f"\\x{ord(char):02X}", f"\\u{ord(char):04x}", f"\\U{ord(char):08X}", *[ESCAPES.get(char)] * 3 * (char in ESCAPES)]
+            form = self.random.choice(forms)
+            self.use(*[f"escape {form if char in ESCAPES and form == ESCAPES[char] else form[:2]}"] * (len(form) > 1))
+            text += form
+        return f'"{text}"', ("text", word, False)
 
 
-@pytest.mark.parametrize("block", range(8))
-def test_the_engine_reads_what_the_grammar_means(block):
-    words = ["".join(word) for n in range(5) for word in itertools.product("ab", repeat=n)] + ["-", "a-b", "é", "bé"]
-    accepted = refused = 0
-    for seed in range(block * 8, block * 8 + 8):
-        made = Random(seed)
-        plain = Oracle(made.grammar, "ab-é")
+def test_random_grammars(capsys):
+    """What the plain recogniser says of random texts, and of what may come next on the way."""
+    tokenizer = llgcy.Tokenizer.from_vocab([bytes([i]) for i in range(256)] + [None] * 4,
+                                           special={"<eos>": 256, "<|tool|>": 257, "<x>": 258, "<y>": 259}, eos_token_id=256)
+    counts, seen = collections.Counter(), collections.Counter()
+    for seed in range(180):
+        used, choose = collections.Counter(), random.Random(seed)
+        made = Random(seed, used)
+        plain = Reader(made.tree)
         try:
-            engine = machine(gbnf.read(made.text))
+            engine = llgcy.compile(llgcy.Grammar.from_gbnf(made.text, root=made.root), tokenizer).machine
         except UnsatisfiableError:
-            assert not plain.rules["root"]
+            assert not plain.productive, made.text
             continue
-        for word in words:
-            wanted = plain.accepts(word)
-            assert engine.accepts(word.encode()) == wanted, (made.text, word)
-            accepted, refused = accepted + wanted, refused + (not wanted)
-    assert accepted >= 10 and refused >= 10
+        counts.update(used)
+        for _ in range(3):
+            config, state, word = plain.start(), engine.begin(), []
+            for _ in range(7):
+                after = {char: (plain.step(config, char), engine.after(state, char.encode())) for char in choose.sample(ALPHABET, 8)}
+                after |= {id: (plain.unit(config, id), engine.after_token(state, id)) for id in choose.sample(range(256, 260), 2)}
+                assert [x for x, (mine, _) in after.items() if mine] == [x for x, (_, theirs) in after.items() if theirs is not None], (made.text, word)
+                assert plain.accepting(config) == engine.may_end(state), (made.text, word)
+                seen["ends" if engine.may_end(state) else "others"] += 1
+                ways = [x for x, (mine, _) in after.items() if mine]
+                if not ways:
+                    break
+                word.append(choose.choice(ways))
+                config, state = after[word[-1]]
+    with capsys.disabled():
+        print(f"\n{dict(seen)} states of GBNF grammars; uses of constructs: " + ", ".join(f"{name} {counts[name]}" for name in sorted(counts)))
+    assert set(counts) == CONSTRUCTS and min(counts.values()) >= 5, [name for name in CONSTRUCTS if counts[name] < 5]
+    assert min(seen.values()) > 500
 
 
 def test_characters_of_several_bytes_are_characters():
