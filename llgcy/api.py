@@ -16,12 +16,13 @@ from llgcy.core.matcher import CompiledGrammar
 from llgcy.core.regex import Regexes
 from llgcy.core.store import Budget
 from llgcy.core.trie import Vocabulary
-from llgcy.errors import BudgetError, GrammarError
+from llgcy.errors import BudgetError, GrammarError, UnsupportedKeywordError
 from llgcy.explain import Explanation, explain
 from llgcy.grammar import choices, gbnf, ir, lark, named
 from llgcy.grammar.lower import lower
 from llgcy.grammar.reading import Reader
 from llgcy.grammar.route import route
+from llgcy.grammar.to_lark import to_lark
 from llgcy.grammar.token_sets import resolve
 from llgcy.limits import Limits
 from llgcy.schema.automaton import Automaton
@@ -208,6 +209,23 @@ class Grammar:
         return cls(_rules(gbnf.read(text, root), {"kind": "gbnf", "text": text, "root": root}))
 
     @classmethod
+    def from_ebnf(cls, text: str, *, root: str = "root") -> Grammar:
+        """A grammar in XGrammar's EBNF, as far as it is GBNF in other spellings; the README lists them. Anything else is an error.
+
+        Parameters
+        ----------
+        text : str
+        root : str
+            The rule that the whole text must match.
+
+        Raises
+        ------
+        GrammarError
+            With ``line`` and ``column``.
+        """
+        return cls(_rules(gbnf.read(text, root, ebnf=True), {"kind": "ebnf", "text": text, "root": root}))
+
+    @classmethod
     def from_regex(cls, pattern: str | re.Pattern[str], *, flavor: str = "python") -> Grammar:
         """The texts that a regular expression matches as a whole.
 
@@ -321,6 +339,32 @@ class Grammar:
             raise TypeError("this grammar was made from parts that have no saved form")
         return content
 
+    def to_lark(self) -> str:
+        """A readable grammar of the Lark dialect with the same language.
+
+        Raises
+        ------
+        UnsupportedKeywordError
+            The dialect cannot say it: regexes that look around, tokens excluded by their text, options of a schema, lists of named grammars.
+
+        Examples
+        --------
+        >>> print(Grammar.from_gbnf('root ::= [a-z]+ ("," [a-z]+)*').to_lark(), end="")
+        %llguidance {"lexing": "exact"}
+        start: /[a-z]/+ ("," /[a-z]/+)*
+        """
+        content = self._content()
+        if content["kind"] == "lark":
+            lexing = content["lexing"]
+            return content["text"] if lexing is None else f'{content["text"]}\n%llguidance {{"lexing": "{lexing}"}}\n'
+        if content["kind"] == "json_schema":
+            if content != Grammar.from_json_schema(content["schema"])._content():
+                raise UnsupportedKeywordError("options of a JSON Schema have no form in the Lark dialect")
+            return f"start: %json {content['schema']}\n"
+        if content["kind"] == "grammars":
+            raise UnsupportedKeywordError("a list of named grammars is no single grammar of the Lark dialect")
+        return to_lark(self._source.grammar)
+
     def accepts(self, text: str | bytes) -> bool:
         """Is the whole text in the language?"""
         matcher = self._by_bytes.matcher()
@@ -381,6 +425,8 @@ def _from_content(content: Content) -> Grammar:
         return Grammar.from_json_schema(field(content, "schema", str), **options)
     if kind == "lark":
         return Grammar.from_lark(field(content, "text", str), lexing=field(content, "lexing", str, type(None)))
+    if kind == "ebnf":
+        return Grammar.from_ebnf(field(content, "text", str), root=field(content, "root", str))
     if kind == "gbnf":
         return Grammar.from_gbnf(field(content, "text", str), root=field(content, "root", str))
     if kind == "regex":

@@ -74,13 +74,20 @@ def _parser() -> argparse.ArgumentParser:
 
     check = commands.add_parser("check", help="say whether grammars compile, and whether they accept a text",
                                 description="Say of each file whether it compiles, and whether it accepts the sample; if not, why and where. "
-                                            ".json is a JSON Schema, .lark a Lark grammar, .gbnf a GBNF grammar; what another file is follows from its text.")
+                                            ".json is a JSON Schema, .lark a Lark grammar, .gbnf a GBNF grammar, .ebnf XGrammar's EBNF; what another file is follows from its text.")
     check.add_argument("files", metavar="FILE", nargs="+")
     check.add_argument("--text", metavar="SAMPLE", help="a text that each grammar must accept as a whole")
     check.add_argument("--report", action="store_true", help="print what becomes of each keyword of the files, which are JSON Schemas")
     check.add_argument("--profile", metavar="SERVICE", choices=list(PROFILES),
                        help="say also what a hosted service would refuse of them: " + ", ".join(PROFILES))
     check.set_defaults(run=_check)
+
+    convert = commands.add_parser("convert", help="write a grammar in another language",
+                                  description="Write a grammar in another language, with the same meaning. The language of the file is found as for check; "
+                                              ".ebnf is XGrammar's EBNF.")
+    convert.add_argument("file", metavar="FILE", help="a grammar; - reads standard input")
+    convert.add_argument("--to", choices=["lark"], default="lark", help="lark, the default: the Lark dialect")
+    convert.set_defaults(run=_convert)
 
     shown = commands.add_parser("demo", help="let a model write under some grammars, and measure what that costs",
                                description="Let a model write under four grammars, and without them, and measure what the constraint costs.")
@@ -273,7 +280,23 @@ def _grammar(path: str, text: str) -> llgcy.Grammar:
         return llgcy.Grammar.from_lark(text)
     if suffix == ".gbnf":
         return llgcy.Grammar.from_gbnf(text)
+    if suffix == ".ebnf":
+        return llgcy.Grammar.from_ebnf(text)
     return llgcy.Grammar.from_text(text)
+
+
+# convert
+
+def _convert(options: argparse.Namespace) -> int:
+    text = None
+    try:
+        text = _read(options.file)
+        grammar = _grammar(options.file, text)
+        sys.stdout.write(grammar.to_lark())
+    except LlgcyError as error:
+        _report(options.file, error, text, sys.stderr)
+        return 1
+    return 0
 
 
 # Messages

@@ -297,3 +297,44 @@ def test_examples(path):
     assert len(samples["accepted"]) >= 3 and len(samples["refused"]) >= 5
     assert [text for text in samples["accepted"] if not engine.accepts(text.encode())] == []
     assert [text for text in samples["refused"] if engine.accepts(text.encode())] == []
+
+
+# -- XGrammar's EBNF --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("text, accepted, refused", [
+    # a rule goes on in the next lines, until another one begins
+    ('root ::= "a"\n  | "b"\n  x\n\n  x\nx ::=\n "c"\n', ["a", "bcc"], ["b", "c"]),
+    ('root ::= a.b "x" # a comment\na.b ::= "y" | .z\n.z ::= "w"', ["yx", "wx"], ["x"]),
+    # escapes of C, in literals and classes; those of regexes in classes
+    (r'root ::= "\a\b\f\v\0\e\'\?\/" [\^\$\.\*\+\?\(\)\{\}\|\/\-\]]+', ["\a\b\f\v\0\x1b'?/^$.*+?(){}|/-]"], ["\a\b\f\v\0\x1b'?/a", "^"]),
+    (r'root ::= [\d] [\w]+ [\S] | [^\d\s]', ["1a_Z9", "x", "-"], ["1", "a1", "2", " ", "é1"]),
+    (r'root ::= [\s-a]+ [a-c\D]', [" -a\tb", " x"], [" 1", "x"]),
+    (r'root ::= "\x41" "\u0042" "\xe9g"', ["AB\u00e9g"], ["AB"]),
+    # what is the same in GBNF
+    ('root ::= ("a" | [b-d]){2,3} x?\nx ::= "" | "!" x', ["ab", "bcd!!"], ["a", "abcd"]),
+    ('main ::= "m"\nroot ::= main', ["m"], ["r"]),
+])
+def test_ebnf(text, accepted, refused):
+    grammar = llgcy.Grammar.from_ebnf(text)
+    assert [word for word in accepted + refused if grammar.accepts(word)] == accepted
+
+
+@pytest.mark.parametrize("text, message, place", [
+    ('root ::= "a" (= "b")', "look-ahead", (1, 14)),
+    ("root ::= TagDispatch((\"a\", b))\nb ::= \"b\"", "the macro TagDispatch", (1, 10)),
+    ('root[max_tokens=3] ::= "a"', "attributes of a rule", (1, 5)),
+    (r'root ::= "\x41f"', "all digits that follow", (1, 11)),
+    ('root ::= "a" x ::= "b"', "a line of its own|expected the end of the line", (1, 14)),
+    ('root ::= "a"{,2}', "at most n copies are", (1, 13)),
+    (r'root ::= "\d"', "no escape", (1, 11)),
+    ('root ::= x\n  y', "no rule x", (1, 10)),
+])
+def test_what_is_no_ebnf_that_we_read(text, message, place):
+    with pytest.raises(GrammarError, match=message) as caught:
+        llgcy.Grammar.from_ebnf(text)
+    assert (caught.value.line, caught.value.column) == place
+
+
+def test_gbnf_stays_what_it_is():
+    for text in 'root ::= "a"\n "b"', r'root ::= "\a"', r'root ::= [\d]', 'root ::= a.b\na ::= "x"':
+        with pytest.raises(GrammarError):
+            llgcy.Grammar.from_gbnf(text)

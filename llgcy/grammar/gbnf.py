@@ -5,7 +5,11 @@ refuses, is fine. Where llama.cpp takes a text and quietly gives it a meaning th
 an empty class (which it ignores), a range that ends before it begins (which matches nothing), two definitions of one name
 (of which it keeps the last). It also drops upper bounds beyond 2,000; here they count.
 
-Source of the syntax: llama.cpp's grammar guide and the behaviour of its parser (2026).
+XGrammar's EBNF is the same language but for some spellings, which `read` takes with ``ebnf=True``: a rule goes on until the next one begins,
+names may have dots, and there are more escapes. What has another meaning there (``\\x`` before more than two digits), or is more than a
+spelling (look-ahead, macros, attributes), is an error.
+
+Source of the syntax: llama.cpp's grammar guide and the behaviour of its parser (2026); XGrammar's documentation and that of its lexer (2026).
 """
 import re
 
@@ -20,13 +24,18 @@ LAST = 0x10FFFF
 _BLANK = re.compile(r"(?:[ \t]|#[^\r\n]*)*")
 _SPACE = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
+_DOTTED = re.compile(r"[A-Za-z_-][A-Za-z0-9_.-]*|\.[A-Za-z0-9_.-]+")        # names in XGrammar's EBNF
+_DEFINES = re.compile(r"[ \t]*::=")
 _TOKEN = re.compile(r"!?<[^>]*>")
 _BOUNDS = re.compile(r"\{%(b)s([0-9]+)%(b)s(?:(,)%(b)s([0-9]+)?%(b)s)?\}" % {"b": r"(?:[ \t\r\n]|#[^\r\n]*)*"})
 _SIMPLE = {"t": "\t", "r": "\r", "n": "\n", "\\": "\\", '"': '"', "[": "[", "]": "]", "-": "-"}
 _DIGITS = {"x": 2, "u": 4, "U": 8}
+_MORE = {"'": "'", "?": "?", "/": "/", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "e": "\x1b"}       # in XGrammar's EBNF
+_MORE_IN_CLASS = frozenset("^$.*+(){}|")        # themselves
+_NAMED = {"d": ((48, 57),), "s": ((9, 13), (32, 32)), "w": ((48, 57), (65, 90), (95, 95), (97, 122))}
 
 
-def read(text, root=ROOT):
+def read(text, root=ROOT, ebnf=False):
     """The IR of a grammar in GBNF.
 
     Parameters
@@ -34,6 +43,8 @@ def read(text, root=ROOT):
     text : str
     root : str
         Name of the rule that the whole text must match.
+    ebnf : bool
+        It is XGrammar's EBNF.
 
     Raises
     ------
@@ -45,7 +56,7 @@ def read(text, root=ROOT):
     >>> read('root ::= "a" [0-9]+').rules["root"].body
     <("a" [0-9]+)>
     """
-    parser = _Parser(Source(text))
+    parser = _Parser(Source(text), ebnf)
     rules = parser.rules()
     for rule in rules.values():
         for node in ir.walk(rule.body):
@@ -68,8 +79,9 @@ class _Frame:
 
 
 class _Parser:
-    def __init__(self, source):
-        self.source, self.text, self.pos = source, source.text, 0
+    def __init__(self, source, ebnf):
+        self.source, self.text, self.pos, self.ebnf = source, source.text, 0, ebnf
+        self.names = _DOTTED if ebnf else _NAME
 
     def error(self, message, offset=None):
         return self.source.error(self.pos if offset is None else offset, message)
@@ -81,7 +93,7 @@ class _Parser:
         return self.text[self.pos:self.pos + 1]
 
     def skip(self, newlines):
-        self.pos = (_SPACE if newlines else _BLANK).match(self.text, self.pos).end()
+        self.pos = (_SPACE if newlines or self.ebnf else _BLANK).match(self.text, self.pos).end()
 
     def found(self):
         """What stands here, for messages."""
@@ -92,13 +104,15 @@ class _Parser:
         out = {}
         self.skip(True)
         while self.pos < len(self.text):
-            at, name = self.at(), _NAME.match(self.text, self.pos)
+            at, name = self.at(), self.names.match(self.text, self.pos)
             if name is None:
                 hint = ": a rule goes on in the next line only behind '|' or inside parentheses" if self.peek() in "|\"[(.<" else ""
                 raise self.error(f"expected the name of a rule, found {self.found()}{hint}")
             self.pos = name.end()
             self.skip(False)
             if not self.text.startswith("::=", self.pos):
+                if self.ebnf and self.peek() == "[":
+                    raise self.error("attributes of a rule are not supported: XGrammar's EBNF is read without them")
                 hint = ": this is how Lark defines a rule; GBNF has name ::= expression" if self.peek() == ":" else ""
                 raise self.error(f"expected ::= behind the name {name.group()}, found {self.found()}{hint}")
             if name.group() in out:
@@ -106,11 +120,16 @@ class _Parser:
             self.pos += 3
             self.skip(True)
             out[name.group()] = ir.Definition(name.group(), self.alternatives(), at)
-            if self.pos < len(self.text) and self.peek() not in "\r\n":
+            if self.pos < len(self.text) and self.peek() not in "\r\n" and not self.begins_a_line():
                 hint = ": a definition starts a line of its own" if self.peek() == ":" else ""
                 raise self.error(f"expected the end of the line, found {self.found()}{hint}")
             self.skip(True)
         return out
+
+    def begins_a_line(self):
+        """In EBNF: does the next rule stand here, as the first thing in its line?"""
+        line = max(self.text.rfind("\n", 0, self.pos), self.text.rfind("\r", 0, self.pos)) + 1
+        return self.ebnf and not self.text[line:self.pos].strip() and self.names.match(self.text, self.pos) is not None
 
     def alternatives(self):
         """A rule's body, with a stack of open groups of our own, so that any depth will do."""
@@ -120,6 +139,8 @@ class _Parser:
             nested = len(stack) > 1
             char = self.peek()
             if char == "(":
+                if self.ebnf and self.text.startswith("(=", self.pos):
+                    raise self.error("look-ahead, (= ...), is not supported: it has no meaning of its own in XGrammar's EBNF")
                 stack.append(_Frame(self.pos, self.at()))
                 self.pos += 1
                 self.skip(True)
@@ -161,7 +182,7 @@ class _Parser:
             return self.literal(at)
         if char == "[":
             return self.char_class(at)
-        if char == ".":
+        if char == "." and not (self.ebnf and self.names.match(self.text, self.pos)):
             self.pos += 1
             return ir.Chars(((0, LAST),), at=at)
         if char and char in "<!":
@@ -174,8 +195,12 @@ class _Parser:
                 raise self.error(e.message) from None
             self.pos = token.end()
             return node
-        name = _NAME.match(self.text, self.pos)
+        name = self.names.match(self.text, self.pos)
+        if name and self.ebnf and _DEFINES.match(self.text, name.end()):
+            return None                                     # the next rule
         if name:
+            if self.ebnf and self.text.startswith("(", name.end()) and name.group()[:1].isupper():
+                raise self.error(f"the macro {name.group()}(...) is not supported")
             self.pos = name.end()
             return ir.Reference(name.group(), at=at)
         if char == "'":
@@ -202,11 +227,16 @@ class _Parser:
         while self.peek() != "]":
             if not self.peek():
                 raise self.error("the class has no closing bracket", start)
-            offset, first = self.pos, self.char()
+            kind = self.text[self.pos + 1:self.pos + 2]
+            if self.ebnf and _is_named(self.peek(), kind):
+                ranges += _NAMED[kind] if kind.islower() else _complement(_NAMED[kind.lower()])
+                self.pos += 2
+                continue
+            offset, first = self.pos, self.char(True)
             last = first
             if self.peek() == "-" and self.text[self.pos + 1:self.pos + 2] not in ("]", ""):
                 self.pos += 1
-                last = self.char()
+                last = self.char(True)
             if last < first:
                 raise self.error("the range ends before it begins", offset)
             ranges.append((first, last))
@@ -215,7 +245,7 @@ class _Parser:
             raise self.error("the class is empty; any character is written .", start)
         return ir.Chars(_complement(_merged(ranges)) if negated else _merged(ranges), at=at)
 
-    def char(self):
+    def char(self, in_class=False):
         """The code point of one character or escape."""
         char = self.peek()
         if char != "\\":
@@ -225,6 +255,9 @@ class _Parser:
         if kind in _SIMPLE:
             self.pos += 2
             return ord(_SIMPLE[kind])
+        if self.ebnf and (kind in _MORE or in_class and kind in _MORE_IN_CLASS) and kind:
+            self.pos += 2
+            return ord(_MORE.get(kind, kind))
         count = _DIGITS.get(kind)
         if count is None:
             raise self.error(rf'\{kind} is no escape of GBNF; these are: \" \\ \[ \] \- \n \r \t \xHH \uHHHH \UHHHHHHHH')
@@ -232,6 +265,8 @@ class _Parser:
         if digits is None:
             raise self.error(rf"\{kind} needs {count} hexadecimal digits behind it")
         point = int(digits.group(), 16)
+        if self.ebnf and kind == "x" and self.text[digits.end():digits.end() + 1] in tuple("0123456789abcdefABCDEF"):
+            raise self.error(r"\x takes all digits that follow in XGrammar's EBNF, and two in GBNF: write \uHHHH")
         if point > LAST:
             raise self.error(f"U+{point:X} is no character; the last one is U+10FFFF")
         self.pos = digits.end()
@@ -256,6 +291,11 @@ class _Parser:
             raise self.error(f"the repetition ends before it begins: {low} > {high}", offset)
         self.pos = found.end()
         return ir.Repetition(body, low, high, at=body.at)
+
+
+def _is_named(char, kind):
+    """In EBNF: is it \\d, \\s, \\w or its complement?"""
+    return char == "\\" and kind != "" and kind in "dDsSwW"
 
 
 def _merged(ranges):
