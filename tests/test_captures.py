@@ -1,11 +1,15 @@
 """Captures: against a plain search for the first reading of random grammars; attributes; rollback, forks, tokens, JSON."""
+import collections
 import functools
 import random
 
+import numpy as np
 import pytest
+from lark_random import EOS, SPECIALS, grammars
+from test_lark_constructs import ALPHABET, LONGER
 
 import llgcy
-from llgcy.errors import LimitError
+from llgcy.errors import GrammarError, LimitError
 from llgcy.grammar.reading import chart
 
 TOKENIZER = llgcy.Tokenizer.single_byte()
@@ -311,3 +315,52 @@ def test_saved(tmp_path):
     compiled.save(tmp_path / "grammar")
     matcher = llgcy.CompiledGrammar.load(tmp_path / "grammar", TOKENIZER).matcher()
     assert matcher.accept_bytes(b"x") and matcher.captures() == [("a", b"x")]
+
+
+def test_nothing_at_the_beginning_of_a_grammar_with_other_blanks():
+    lark = 'start: "<" %lark {\n%ignore "_"\nstart: a b{2}\na[capture]: "a"?\nb[capture]: c "b"?\nc[capture]: "c"*\n} ">"\n%ignore " "'
+    for text, want in [("<>", ["a", "c", "b", "c", "b"]), ("<b>", ["a", "c", "b b", "c", "b"]), ("<c_b_b>", ["a", "c c", "b c_b", "c", "b b"])]:
+        want = [(part[0], part[2:].encode()) for part in want]
+        assert matcher_of(lark, text).captures() == want
+
+
+def test_readings_and_the_engine_agree():
+    """In grammars of all constructs the start rule is recorded just where the text may end."""
+    tokenizer = llgcy.Tokenizer.from_vocab([bytes([i]) for i in range(256)] + [None] * 4 + LONGER, special={**SPECIALS, "<eos>": EOS, "<other>": 259},
+                                           eos_token_id=EOS)
+    seen = [0, 0]
+    for seed in range(60):
+        sources, tree, _ = grammars(seed, collections.Counter())
+        first, lexing = {"name": "first", **sources[0]}, "exact" if (tree.lexing == "exact") ^ (seed % 4 == 0) else "greedy"
+        whole = f'%llguidance {{"lexing": "{lexing}"}}\nstart[capture="all of it"]: @{first["name"]}' + '\n%ignore "~"' * (seed % 3 == 0)
+        try:
+            compiled = llgcy.compile(llgcy.Grammar.from_grammars([{"lark_grammar": whole}, first, *sources[1:]]), tokenizer)
+        except GrammarError:                                # see test_lark_constructs
+            continue
+        choose = random.Random(seed)
+        for _ in range(2):
+            matcher = compiled.matcher()
+            for _ in range(7):
+                recorded = "all of it" in dict(matcher.captures())
+                assert recorded == matcher.is_accepting(), (sources, whole)
+                seen[recorded] += 1
+                bitmask = llgcy.allocate_bitmask(1, tokenizer.vocab_size)
+                matcher.fill_next_token_bitmask(bitmask)
+                allowed = np.flatnonzero(np.unpackbits(bitmask.view(np.uint8), bitorder="little")[:tokenizer.vocab_size])
+                allowed = [int(id) for id in allowed if id >= 256 or chr(id) in ALPHABET] or allowed.tolist()
+                assert matcher.accept_token(choose.choice(allowed))
+                if matcher.is_terminated():
+                    break
+    assert min(seen) > 100
+
+
+def test_a_grammar_that_only_a_token_ends():
+    """... may be a lexeme of another one that is lexed otherwise."""
+    tokenizer = llgcy.Tokenizer.from_vocab([b"a", b"b", None, None], special={"<t>": 2, "<end>": 3}, eos_token_id=3)
+    for inner in 'start: "a" <t>', 'start: "a"? <t>?', 'start: ("a" <t>)?':
+        lark = 'start: x "b"\nx[capture]: %lark {\n%llguidance {"lexing": "exact"}\n' + inner + '\n}'
+        matcher = llgcy.compile(llgcy.Grammar.from_lark(lark), tokenizer).matcher()
+        assert matcher.accept_tokens([0, 2, 1, 3]) == 4 and matcher.captures() == [("x", b"a")]
+        matcher.rollback(4)
+        if "?" in inner:
+            assert matcher.completion() == b"b"

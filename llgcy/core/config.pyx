@@ -5,7 +5,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from llgcy.core.machine cimport read_state, written
 from llgcy.core.store cimport hash_bytes
-from llgcy.core.tables cimport NO_SKIP, may_follow
+from llgcy.core.tables cimport NO_SKIP, ending_of, may_follow
 from llgcy.core.overlap import Overlaps
 from llgcy.core.tables import ByToken
 from llgcy.errors import GrammarError, LimitError, StateError
@@ -1243,7 +1243,7 @@ cdef class GrammarMachine(Machine):
         cdef Frame* frame = self.unfold(at, &inner)
         cdef Machine machine = self.machines[self.place[frame.lexeme]]
         cdef int32_t behind = self.rows.goto(frame.row, frame.lexeme)
-        text = machine.completion(written(&inner))
+        text = ending_of(machine, &inner)
         return [(self.rows.row(behind).cost + len(text), text, behind)]
 
     cdef bint _ends(self, const State* at, bytes text) except -1:

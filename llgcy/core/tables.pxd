@@ -7,6 +7,9 @@ outcome of its next copy.
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from llgcy.core.machine cimport Machine
+from llgcy.core.state cimport State
+
 cdef enum:
     NO_PLACE = -1           # tail of the last symbol of a rule
     NO_SKIP = -1            # nothing may be skipped before the lexeme
@@ -92,3 +95,6 @@ cdef inline int32_t guard_of(const Count* c, int32_t k) noexcept nogil:
 # Lengths add up to FAR at most.
 cdef inline int64_t longer(int64_t a, int64_t b) noexcept nogil:
     return a + b if a + b < FAR else FAR
+
+# A shortest text that ends what a machine reads, or a ByToken.
+cdef object ending_of(Machine machine, const State* at)

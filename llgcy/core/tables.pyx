@@ -512,17 +512,26 @@ def _lexeme_facts(lexeme, regexes):
     return True, best
 
 
+cdef object ending_of(Machine machine, const State* at):
+    """A shortest text that ends what a machine reads, or `ByToken`."""
+    try:
+        return machine.completion((<const char*>at)[:sizeof(State)])
+    except StateError:
+        return ByToken()
+
+
 cdef tuple _machine_facts(Machine machine):
     cdef State start, next
     cdef int byte
     if machine.start(&start) != ALIVE:
         return False, None
     if not machine.accepting(&start):
-        return False, machine.completion((<char*>&start)[:sizeof(State)])
-    best = None
+        return False, ending_of(machine, &start)
+    best = ByToken() if machine.names_tokens and machine.tokens_allowed(&start) else None
     for byte in range(256):
         if machine.step(&start, byte, True, &next) == ALIVE:
-            text = bytes([byte]) + machine.completion((<char*>&next)[:sizeof(State)])
+            text = ending_of(machine, &next)
+            text = text if isinstance(text, ByToken) else bytes([byte]) + text
             if best is None or len(text) < len(best):
                 best = text
     return True, best

@@ -424,6 +424,7 @@ class _Lowering:
         return Lowered(rules, number(self.heads[self.grammar.start]), self.lexemes, self.names, skips, rule_of, self.grammar)
 
 
+BLANK = object()                # instead of a scope: the texts that are empty
 _LEXEMES = ir.Both, ir.Complement, ir.Shortest, ir.Adjacent      # one lexeme each, where they stand in a rule
 
 
@@ -471,11 +472,33 @@ class _Entries:
         for entry, (start, scope) in self.begins.items():
             lowering.rules.append((entry, (self.first(start, scope),)))
             if start in self.empty:
-                lowering.rules.append((entry, ()))
+                lowering.rules.append((entry, self.blank((start,))))
         while self.todo:
             symbol, scope = self.todo.pop()
             for body in self.bodies.get(symbol, ()):
-                lowering.rules += [(self.made[symbol, scope], new) for new in self.beginnings(body, scope)]
+                new = self.blanks(body) if scope is BLANK else self.beginnings(body, scope)
+                lowering.rules += [(self.made[symbol, scope], body) for body in new]
+
+    def blank(self, symbols):
+        """What stands for symbols that are empty: nothing, or, where each part keeps its place, symbols that derive nothing else."""
+        out = []
+        for symbol in () if self.lowering.merge else symbols:
+            if not symbol.lexeme:
+                key = symbol, BLANK
+                if key not in self.made:
+                    self.made[key] = self.lowering.nonterminal(self.lowering.names[symbol.index])
+                    self.lowering.copied[self.made[key]] = symbol
+                    self.todo.append(key)
+                out.append(self.made[key])
+        return tuple(out)
+
+    def blanks(self, body):
+        """The bodies of such a symbol's rule."""
+        if isinstance(body, _Count):
+            if body.low and body.symbol not in self.empty:
+                return []
+            return [(self.counted(_Count(one, body.low, body.low)),) for one in self.blank((body.symbol,)) if body.low] or [()]
+        return [self.blank(body)] if all(symbol in self.empty for symbol in body) else []
 
     def first(self, symbol, scope):
         """The symbol of the texts of another one, as above."""
@@ -505,12 +528,13 @@ class _Entries:
         """The bodies of the changed rule: each symbol before which all may be empty is the first one in turn."""
         if isinstance(body, _Count):
             if body.high != 0:
-                rest = _Count(body.symbol, 0 if body.symbol in self.empty else max(body.low - 1, 0), None if body.high is None else body.high - 1)
+                low = 0 if body.symbol in self.empty and self.lowering.merge else max(body.low - 1, 0)
+                rest = _Count(body.symbol, low, None if body.high is None else body.high - 1)
                 more = () if rest.high == 0 else (self.counted(rest),)
                 yield (self.first(body.symbol, scope), *more)
             return
         for i, symbol in enumerate(body):
-            yield (self.first(symbol, scope), *body[i + 1:])
+            yield (*self.blank(body[:i]), self.first(symbol, scope), *body[i + 1:])
             if symbol not in self.empty:
                 break
 

@@ -33,13 +33,17 @@ class Reader:
         solid = regexes.cat([regexes.any, regexes.all])
         alive = {i for i, lexeme in enumerate(lexemes)
                  if lexeme.language is None or not regexes.is_empty(regexes.both([lexeme.language, solid]))}
-        self.rules = Rules(self.lowered, alive, {i for i, lexeme in enumerate(lexemes)
-                                                 if lexeme.language is not None and regexes.accepts(lexeme.language)})
+        self.rules = Rules(self.lowered, alive, {i for i, lexeme in enumerate(lexemes) if self._may_be_empty(lexeme, sources[i])})
         terms = Terms(grammar, regexes)
         self.endings = {}                                   # id of a rule's `ir.Ending` -> (term of its body, term of its stop)
         for rule in grammar.rules.values():
             if rule.ending and rule.ending.stop is not None:
                 self.endings[id(rule.ending)] = terms.regular(rule.ending.body), terms.regular(rule.ending.stop)
+
+    def _may_be_empty(self, lexeme, source):
+        if lexeme.language is not None:
+            return self.regexes.accepts(lexeme.language)
+        return not isinstance(source, tuple) and source.may_end(source.begin())
 
     def captures(self, steps, end=None):
         """What is recorded of a text; of one that may not end where it does, only what rules have read that have ended.
