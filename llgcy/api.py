@@ -26,12 +26,11 @@ from llgcy.grammar.to_lark import to_lark
 from llgcy.grammar.token_sets import resolve
 from llgcy.limits import Limits
 from llgcy.schema.automaton import Automaton
+from llgcy.schema.layout import Layout, guidance
 from llgcy.schema.options import Options
 from llgcy.schema.python_types import schema_of
+from llgcy.schema.read import read_json
 from llgcy.tokenizer import Tokenizer
-
-LONGEST_GAP = 128       # bytes of white space between two tokens of a JSON text, unless an option says otherwise
-
 
 class _Schema:
     """A JSON Schema, read and checked; makes machines for it."""
@@ -39,29 +38,30 @@ class _Schema:
     validating = False      # see `llgcy.validator`
     captures = False
 
-    def __init__(self, schema: Any, whitespace: str = "flexible", surrounding_space: bool = False, **options: Any):
-        if whitespace not in ("flexible", "compact"):
-            raise ValueError(f"whitespace must be 'flexible' or 'compact', not {whitespace!r}")
+    def __init__(self, schema: Any, **options: Any):
         if not isinstance(schema, (dict, list, tuple, str, bytes, bytearray, int, float, type(None))):
             schema = schema_of(schema)
-        self.schema, self.options = schema, Options.of(**options)
-        self.gap, self.surrounded = 0 if whitespace == "compact" else LONGEST_GAP, surrounding_space
+        given = schema
+        if isinstance(schema, (str, bytes, bytearray)):
+            schema = read_json(schema)
+        options = {**guidance(schema), **options}
+        self.layout = Layout.of(**{name: options.pop(name) for name in ("separators", *Layout._fields) if name in options})
+        self.options = Options.of(**options)
         # Reading proves that some document is valid. The automaton belongs to one machine; the first takes this one.
         automaton = Automaton(schema, self.options, self.validating)
         self.ready = [automaton]
         self.warnings: tuple[str, ...] = tuple(automaton.warnings)
         # What is read again later must not have changed meanwhile.
-        self.schema = json_text(schema)
+        self.schema = json_text(given)
         self.options = self.options._replace(resources={uri: json_text(document) for uri, document in self.options.resources.items()})
-        self.content: Content | None = {"kind": "json_schema", "schema": self.schema, "whitespace": whitespace,
-                                        "surrounding_space": surrounding_space, **self.options._asdict()}
+        self.content: Content | None = {"kind": "json_schema", "schema": self.schema, **self.layout._asdict(), **self.options._asdict()}
 
     def machine(self, budget: Budget, horizon: int, tokens: _Tokens | None = None) -> Machine:
         try:
             automaton = self.ready.pop()        # at once, or two threads might share it
         except IndexError:
             automaton = Automaton(self.schema, self.options, self.validating)
-        return JsonMachine(automaton, budget, horizon, self.gap, self.surrounded)
+        return JsonMachine(automaton, budget, horizon, **self.layout.machine_options())
 
 
 class _Rules:
@@ -151,20 +151,23 @@ class Grammar:
         schema : dict, bool, str, type or function
             A str (or bytes) is JSON text. A type is a pydantic model, dataclass, TypedDict, Enum, or an expression such as ``Literal["a", "b"]``
             or ``list[int]``; of a function the annotated parameters count. See `llgcy.schema.python_types`.
-        whitespace : "flexible" or "compact"
-            Flexible: up to 128 bytes between any two tokens of the text. Compact: none.
-        surrounding_space : bool
-            May white space stand before and after the document?
         **options
-            See `llgcy.schema.options.Options`: draft, property_order, number_spelling, formats, resources, openapi, lenient.
+            How the text is laid out, see `llgcy.schema.layout.Layout`: whitespace, max_whitespace, whitespace_pattern, separators (or
+            item_separator and key_separator), surrounding_space, escapes.
+
+            And what the schema means, see `llgcy.schema.options.Options`: draft, property_order, number_spelling, formats, resources, openapi, lenient.
 
         Raises
         ------
         GrammarError
             The schema is malformed; `UnsupportedKeywordError`: it uses what llgcy cannot enforce; `UnsatisfiableError`: no
             document is valid. All have a ``pointer``.
-        TypeError
-            An option is unknown.
+        TypeError, ValueError
+            An option is unknown, or has no such value.
+
+        Notes
+        -----
+        What the schema says by ``x-guidance`` are defaults of these options, as llguidance has them.
         """
         return cls(_Schema(schema, **options))
 
@@ -417,8 +420,7 @@ def _from_content(content: Content) -> Grammar:
     """
     kind = content.get("kind")
     if kind == "json_schema":
-        names = ("whitespace", "surrounding_space", *Options._fields)
-        options = {name: field(content, name, str, bool, dict, type(None)) for name in names}
+        options = {name: field(content, name, str, bool, int, dict, type(None)) for name in (*Layout._fields, *Options._fields)}
         for document in options["resources"].values() if isinstance(options["resources"], dict) else [None]:
             if type(document) is not str:
                 raise GrammarError("the resources of a saved schema must be JSON texts by URI")

@@ -11,6 +11,7 @@ from llgcy.core.matcher import CompiledGrammar
 from llgcy.errors import InvalidInstanceError, LimitError
 from llgcy.instance import text_of
 from llgcy.refusal import limit_of, refusal
+from llgcy.schema.layout import Layout
 
 LONGEST = (1 << 31) - 1         # bytes of a text, and so of white space in it
 
@@ -21,11 +22,11 @@ class _Instances(api._Schema):
     validating = True
 
     def __init__(self, schema: Any, **options: Any):
-        fixed = {"property_order", "number_spelling", "whitespace", "surrounding_space"}.intersection(options)
+        fixed = {"property_order", "number_spelling", "separators", *Layout._fields}.intersection(options)
         if fixed:
-            raise TypeError(f"a validator has no option {min(fixed)!r}: it takes any order of properties, spelling of numbers and white space")
-        super().__init__(schema, property_order="any", number_spelling="any", surrounding_space=True, **options)
-        self.gap, self.content = LONGEST, None
+            raise TypeError(f"a validator has no option {min(fixed)!r}: it takes any order of properties, any spelling and any white space")
+        super().__init__(schema, property_order="any", number_spelling="any", **options)
+        self.layout, self.content = Layout(max_whitespace=LONGEST, surrounding_space=True), None
 
 
 class Validator:

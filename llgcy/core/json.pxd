@@ -83,6 +83,10 @@ cdef class JsonMachine(Machine):
     cdef int32_t begin                  # row of the document's value
     cdef int32_t gap                    # most bytes of white space between two tokens
     cdef bint surrounded                # white space may stand around the document
+    cdef bint laid                      # white space is laid out by rule: State.gap is what _gap() makes of it, and gap counts for nothing
+    cdef int32_t indent                 # spaces for each level of an indented document, else -1
+    cdef bytes table                    # the automaton between tokens, or None ...
+    cdef const int32_t* gaps            # ... where it is: 8 columns, see llgcy.schema.layout
     cdef int32_t horizon                # bytes of the longest token
     cdef Leaf free_string, counted_string       # see Machine.free_leaf
     cdef dict languages                 # id of a StringSpec: (its language in strings, the spec, so that the id stays its own)
@@ -116,7 +120,11 @@ cdef class JsonMachine(Machine):
     cdef bytes _key_of(self, int32_t kind, list content)
     cdef list _alternatives(self, int32_t handle)
     cdef object _shape(self, int32_t kind, tuple ids)
-    cdef int _feed(self, State* at, bytes text) except -1
+    cdef bytes _feed(self, State* at, bytes text)
+    cdef bytes _white(self, State* at, uint8_t byte)
+    cdef int32_t _gap(self, const State* at, uint8_t byte) noexcept nogil
+    cdef int _ways(self, int32_t mode, int32_t gap) noexcept nogil
+    cdef int _leads_on(self, const State* at, int32_t gap) except -1 nogil
     cdef bytes _next_part(self, const State* at)
     cdef str _such_as(self, const State* at, str before)
     cdef int _key(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil

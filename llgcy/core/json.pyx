@@ -17,6 +17,15 @@ cdef enum:
     DEPTH = 2000            # containers open at once; the mask loses the token that would open one more
     UNKNOWN_NAMES = -2      # Strings: a name was read of which nobody took note
     MANY_ITEMS = 1 << 30    # more items than any text has
+    MOST_AROUND = 128       # bytes of white space around an indented document
+    SPACE_DUE = 1 << 30     # State.gap behind a colon, where the layout indents: a space must come; one more: it has
+    NOW = 1                 # in the last two columns of the table: so it is; else it may become so
+    INTO = 1
+    OUT = 2
+    AROUND_ROW = 1          # rows of the table where gaps begin, see llgcy.schema.layout
+    FIRST_ROW = 2
+    AFTER_ROW = 3
+    BEHIND_NAME_ROW = 4
     SIDE_KEY = 4            # leading fields of a Side that are its content
 
 cdef const char** WORDS = ["null", "true", "false"]
@@ -52,11 +61,22 @@ cdef class JsonMachine(Machine):
         Most bytes of white space between two tokens of the text.
     surrounded : bool
         May white space stand before and after the document?
+    escapes : int
+        The set of escapes that strings may have, see `llgcy.core.unescape.escape_set`.
+    indent : int
+        Spaces for each level, as ``json.dumps(indent=)`` writes them; -1: white space is free.
+    table : bytes or None
+        White space and separators, see `llgcy.schema.layout.table`; then `gap` and `surrounded` count for nothing.
     """
 
-    def __cinit__(self, object automaton not None, Budget budget not None, int32_t horizon, int32_t gap=128, bint surrounded=False):
+    def __cinit__(self, object automaton not None, Budget budget not None, int32_t horizon, int32_t gap=128, bint surrounded=False, *,
+                  int32_t escapes=0, int32_t indent=-1, bytes table=None):
         self.automaton, self.budget, self.horizon, self.gap, self.surrounded = automaton, budget, horizon, gap, surrounded
-        self.strings = Strings(automaton.regexes, budget)
+        self.indent, self.table, self.laid = indent, table, indent >= 0 or table is not None
+        if table is not None:
+            self.gaps = <const int32_t*><const char*>table
+        automaton.endings.escapes = escapes
+        self.strings = Strings(automaton.regexes, budget, escapes)
         self.numbers = Numbers(budget)
         self.rows, self.alternatives = Arena(budget, sizeof(Row)), Arena(budget, sizeof(Alternative))
         self.moves, self.sides = Arena(budget, sizeof(Move)), Arena(budget, sizeof(Side))
@@ -345,6 +365,8 @@ cdef class JsonMachine(Machine):
             if v == 0:
                 return DEAD
             self._after(at, self._move(at.row, NUMERAL, v).to, at.side, &from_)
+            if self.laid:
+                return self.step(&from_, byte, grow, out)
             return self._behind(&from_, byte, out)
         if mode == LITERAL:
             if byte != <uint8_t>WORDS[at.leaf.v][at.leaf.k]:
@@ -355,7 +377,19 @@ cdef class JsonMachine(Machine):
                 out[0] = at[0]
             out.leaf.k += 1
             return ALIVE
-        if is_white(byte):
+        if self.laid:
+            v = self._gap(at, byte)
+            if v < 0:
+                return DEAD
+            if is_white(byte):
+                r = self._leads_on(at, v)
+                if r != ALIVE:
+                    return r
+                if at != out:
+                    out[0] = at[0]
+                out.gap = v
+                return ALIVE
+        elif is_white(byte):
             if mode == START or mode == END:
                 if not self.surrounded:
                     return DEAD
@@ -372,7 +406,7 @@ cdef class JsonMachine(Machine):
                 return DEAD
             if at != out:
                 out[0] = at[0]
-            out.mode, out.gap = VALUE, 0
+            out.mode, out.gap = VALUE, v if self.laid else 0
             return ALIVE
         if mode == AFTER:
             return self._behind(at, byte, out)
@@ -431,6 +465,8 @@ cdef class JsonMachine(Machine):
                 return r
             mode = new.mode
         elif mode == KEY:
+            return MISS
+        if self.laid:
             return MISS
         if is_white(byte):
             if new.gap >= self.gap or ((mode == START or mode == END) and not self.surrounded):
@@ -601,7 +637,10 @@ cdef class JsonMachine(Machine):
         """One byte after a value: white space, a comma, or the end of the container."""
         cdef Row* row = <Row*>self.rows.at(at.row)
         cdef int r
-        if is_white(byte):
+        cdef int32_t gap = 0
+        if self.laid:
+            gap = self._gap(at, byte)       # which is allowed, and no white space: step() has seen to that
+        elif is_white(byte):
             if at.gap >= self.gap or (at.mode == END and not self.surrounded):
                 return DEAD
             if at != out:
@@ -615,19 +654,71 @@ cdef class JsonMachine(Machine):
         if byte != 0x2C:
             return DEAD
         if row.kind == ARRAY:
-            return self._item(at, out)
+            r = self._item(at, out)
+            if r == ALIVE:
+                out.gap = gap
+            return r
         r = self._has_key(at.row, (<Side*>self.sides.at(at.side)).used)
         if r != ALIVE:
             return r
         if at != out:
             out[0] = at[0]
-        out.mode, out.gap = NEXT_KEY, 0
+        out.mode, out.gap = NEXT_KEY, gap
         return ALIVE
+
+    cdef int32_t _gap(self, const State* at, uint8_t byte) noexcept nogil:
+        """The gap after a byte between two tokens, where white space is laid out by rule; -1: the byte may not come there."""
+        cdef int32_t row = at.gap, need, depth
+        cdef int32_t mode = at.mode
+        if self.indent >= 0:
+            depth = (<const Side*>self.sides.at(at.side)).depth
+            if mode == START or mode == END:
+                return 0 if not is_white(byte) else row + 1 if self.surrounded and row < MOST_AROUND else -1
+            if mode == COLON:
+                return SPACE_DUE if byte == 0x3A else -1
+            if row >= SPACE_DUE:            # behind a colon
+                return row + 1 if byte == 0x20 and row == SPACE_DUE else -1 if row == SPACE_DUE or is_white(byte) else 0
+            if mode == AFTER and row == 0 and byte == 0x2C or (mode == FIRST_KEY and byte == 0x7D or mode == FIRST_ITEM and byte == 0x5D) and row == 0:
+                return 0
+            need = 1 + self.indent * (depth - (mode == AFTER))
+            if row < need:
+                return row + 1 if byte == (0x0A if row == 0 else 0x20) else -1
+            # A whole line break: what follows it is a token, and behind a member or item a bracket.
+            return -1 if is_white(byte) or (byte == 0x7D or byte == 0x5D) != (mode == AFTER) else 0
+        if row == 0:
+            row = (AROUND_ROW if mode == START or mode == END else FIRST_ROW if mode == FIRST_KEY or mode == FIRST_ITEM else
+                   AFTER_ROW if mode == AFTER else BEHIND_NAME_ROW)
+        if byte == 0x20 or byte == 0x09 or byte == 0x0A or byte == 0x0D:
+            return self.gaps[8 * row + (0 if byte == 0x20 else 1 if byte == 0x09 else 2 if byte == 0x0A else 3)]
+        if byte == 0x2C or byte == 0x3A:
+            return self.gaps[8 * row + (4 if byte == 0x2C else 5)]
+        return 0 if self.gaps[8 * row + (7 if byte == 0x7D or byte == 0x5D else 6)] & NOW else -1
+
+    cdef int _ways(self, int32_t mode, int32_t gap) noexcept nogil:
+        """What may come behind a gap that has begun, by the layout: INTO a token, or a bracket that goes OUT of the container."""
+        if self.indent >= 0:
+            return OUT if mode == AFTER else INTO
+        return (INTO if self.gaps[8 * gap + 6] else 0) | (OUT if self.gaps[8 * gap + 7] else 0)
+
+    cdef int _leads_on(self, const State* at, int32_t gap) except -1 nogil:
+        """Does white space in a container leave a way that the schema has, too? ALIVE, DEAD or ASK."""
+        cdef State to
+        cdef int ways
+        if at.mode != FIRST_KEY and at.mode != FIRST_ITEM and at.mode != AFTER:
+            return ALIVE
+        ways = self._ways(at.mode, gap)
+        if ways == INTO | OUT or ways & OUT and self._move(at.row, CLOSE, 0).to >= 0:
+            return ALIVE
+        if not ways & INTO:
+            return DEAD
+        if (<Row*>self.rows.at(at.row)).kind == OBJECT:
+            return self._has_key(at.row, (<Side*>self.sides.at(at.side)).used)
+        return self._item(at, &to)
 
     cdef int accepting(self, const State* at) except -1 nogil:
         cdef int32_t outcome
         if at.mode != NUMBER:
-            return at.mode == END
+            return at.mode == END and (self.table is None or at.gap == 0 or self.gaps[8 * at.gap + 6] & NOW)
         outcome = self.numbers.outcome(at.leaf.lang, at.leaf.v)
         return outcome > 0 and self._move(at.row, NUMERAL, outcome).to == 0
 
@@ -636,7 +727,8 @@ cdef class JsonMachine(Machine):
     cdef int mask_key(self, const State* at, State* out) except -1 nogil:
         cdef Side* side = <Side*>self.sides.at(at.side)
         out[0] = at[0]
-        out.gap = 0
+        if not self.laid:
+            out.gap = 0
         out.side = side.near if at.mode == KEY or at.mode == NEXT_KEY else side.far
         if at.mode == STRING:
             self.strings.mask_leaf(&at.leaf, 0, self.horizon, &out.leaf)
@@ -649,7 +741,7 @@ cdef class JsonMachine(Machine):
         return 1
 
     cdef int32_t white_room(self, const State* at) noexcept nogil:
-        return self.gap - at.gap if at.gap else -1
+        return self.gap - at.gap if at.gap and not self.laid else -1
 
     cdef int split(self, const State* at, Split* out) except -1 nogil:
         if at.mode == STRING:
@@ -731,31 +823,49 @@ cdef class JsonMachine(Machine):
             It is too long.
         """
         cdef State at
-        cdef bytes part
         cdef bytearray out = bytearray()
         read_state(state, &at)
         while at.mode != END:
             if at.mode == NUMBER:
-                part = self.numbers.shortest(at.leaf.lang, at.leaf.v)
-                out += part
-                self._feed(&at, part)
+                out += self._feed(&at, self.numbers.shortest(at.leaf.lang, at.leaf.v))
                 self._after(&at, self._move(at.row, NUMERAL, self.numbers.outcome(at.leaf.lang, at.leaf.v)).to, at.side, &at)
                 continue
-            part = self._next_part(&at)
-            out += part
-            self._feed(&at, part)
+            out += self._feed(&at, self._next_part(&at))
         return bytes(out)
 
-    cdef int _feed(self, State* at, bytes text) except -1:
+    cdef bytes _feed(self, State* at, bytes text):
+        """Reads an ending, with the white space between its tokens that the layout asks for. Returns what is read."""
         cdef uint8_t byte
+        cdef bytearray out = bytearray()
         for byte in text:
+            if self.laid and at.mode != STRING and at.mode != KEY:
+                out += self._white(at, byte)
             if self.step(at, byte, True, at) != ALIVE:
                 raise AssertionError(f"an ending that the grammar refuses: {text!r}")
-        return 0
+            out.append(byte)
+        return bytes(out)
+
+    cdef bytes _white(self, State* at, uint8_t byte):
+        """Reads the shortest white space behind which a byte may come, if there is any."""
+        cdef State now, to
+        cdef uint8_t white
+        cdef list queue = [((<const char*>at)[:sizeof(State)], b"")]
+        cdef set seen = set()
+        for state, text in queue:
+            memcpy(&now, <const char*>state, sizeof(State))
+            if self.step(&now, byte, True, &to) == ALIVE:
+                at[0] = now
+                return text
+            for white in b" \t\n\r":
+                if self.step(&now, white, True, &to) == ALIVE and (to.mode, to.gap) not in seen:
+                    seen.add((to.mode, to.gap))
+                    queue.append(((<const char*>&to)[:sizeof(State)], text + bytes([white])))
+        return b""
 
     cdef bytes _next_part(self, const State* at):
         """Bytes that lead from a state to the end of the lexeme, value or container that is open, or to the next such place."""
-        cdef int32_t used
+        cdef int32_t used, row
+        cdef State to
         if at.mode == STRING:
             return self.strings.shortest((<const char*>&at.leaf)[:sizeof(Leaf)], 0)
         if at.mode == LITERAL:
@@ -769,8 +879,14 @@ cdef class JsonMachine(Machine):
             return b'"'
         if at.mode == COLON:
             return b":"
-        ids = [id_ for id_, _ in self._alternatives(at.row)]
-        if at.mode == START or at.mode == VALUE:
+        row = at.row
+        if self.laid and at.gap and at.mode != START and at.mode != VALUE and not self._ways(at.mode, at.gap) & OUT:
+            if at.mode != FIRST_ITEM:       # a member or item must come before the end
+                return b'"' if at.mode == FIRST_KEY else b","
+            self._item(at, &to)
+            row = to.row
+        ids = [id_ for id_, _ in self._alternatives(row)]
+        if at.mode == START or at.mode == VALUE or row != at.row:
             endings = [self.automaton.value_ending(id_) for id_ in ids]
         elif at.mode == FIRST_ITEM or (<Row*>self.rows.at(at.row)).kind == ARRAY:
             read = (<Side*>self.sides.at(at.side)).read

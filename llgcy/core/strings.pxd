@@ -58,7 +58,7 @@ cdef struct View:
                                 # remembered under it, for all views of the language with the same windows
     int32_t others              # handle of the content of `windows`: what is known of lengths is shared by it
     int32_t plenty              # Known: are there more texts besides the names than documents can use up?
-    bint free                   # all texts may come: no names, no patterns, no bounds
+    bint free                   # all texts may come, in all escapes: no names, no patterns, no bounds
 
 cdef struct Count:              # a memo: texts besides the names, from (others, v, k)
     int32_t others
@@ -75,6 +75,7 @@ cdef struct Verdict:            # a memo: liveness where it took a search
 @cython.final
 cdef class Strings:
     cdef readonly Budget budget
+    cdef readonly int32_t escapes       # the set of those that are allowed, 0: all
     cdef readonly Patterns patterns
     cdef readonly UsedNames used_names
     cdef Arena languages        # Language

@@ -9,9 +9,10 @@ from llgcy.core.store import Budget
 @final
 class Strings:
     budget: Budget
+    escapes: int
     patterns: Patterns
     used_names: UsedNames
-    def __new__(cls, chars: Regexes | None, budget: Budget) -> Strings: ...
+    def __new__(cls, chars: Regexes | None, budget: Budget, escapes: int = 0) -> Strings: ...
     def language(
         self,
         names: Iterable[tuple[str, int]],

@@ -13,7 +13,7 @@ from llgcy.core.patterns cimport NO_BOUND, Near, Patterns
 from llgcy.core.regex cimport Edge, Regexes
 from llgcy.core.state cimport ALIVE, CROSS, DEAD, Leaf
 from llgcy.core.store cimport Arena, Budget, Index, Probe, hash_bytes, mix
-from llgcy.core.unescape cimport MAX_RANGES, QUOTE, REFUSED, WITHIN, Range, advance, plain, targets
+from llgcy.core.unescape cimport MAX_RANGES, QUOTE, REFUSED, WITHIN, Range, advance, permitted, plain, targets
 
 from llgcy.core.unescape import ending
 from llgcy.errors import LimitError
@@ -93,6 +93,8 @@ cdef class Strings:
         The store of the patterns, over code points; None: languages without patterns only.
     budget : Budget
         Bytes for all that is stored.
+    escapes : int
+        The set of those that are allowed, see `llgcy.core.unescape.escape_set`.
 
     Notes
     -----
@@ -109,8 +111,8 @@ cdef class Strings:
     1
     """
 
-    def __cinit__(self, Regexes chars, Budget budget not None):
-        self.budget = budget
+    def __cinit__(self, Regexes chars, Budget budget not None, int32_t escapes=0):
+        self.budget, self.escapes = budget, escapes
         self.patterns = Patterns(chars, budget)
         self.used_names = UsedNames(budget)
         self.languages = Arena(budget, sizeof(Language))
@@ -309,7 +311,7 @@ cdef class Strings:
                 if windows[i].high != NO_BOUND:
                     view.horizon = max(view.horizon, windows[i].high + 1)
             view.windows = windows
-            view.free = l.names == 0 and l.v == 0 and windows[0].low == 0 and windows[0].high == NO_BOUND
+            view.free = self.escapes == 0 and l.names == 0 and l.v == 0 and windows[0].low == 0 and windows[0].high == NO_BOUND
         view.others = self.others_ids.setdefault(tuple([window[:3] for window in content]), len(self.others_ids))
         i = self.views.add(1)
         if view.plain < 0:
@@ -331,7 +333,7 @@ cdef class Strings:
         cdef const View* view = <const View*>self.views.at(at.lang)
         cdef Leaf new = at[0]
         cdef int32_t char = advance(at.pos, byte, &new.pos)
-        if char == REFUSED:
+        if char == REFUSED or self.escapes and at.pos and not permitted(at.pos, self.escapes, byte):
             return DEAD
         if char == QUOTE:
             if self.outcome(at, used) == 0:
@@ -425,7 +427,7 @@ cdef class Strings:
 
     cdef int alive_within(self, const View* view, int32_t used, const Leaf* at) except -1 nogil:
         cdef Range ranges[MAX_RANGES]
-        cdef int count = targets(at.pos, ranges), i
+        cdef int count = targets(at.pos, self.escapes, ranges), i
         cdef int64_t taken = 0
         cdef int32_t need, low, high
         cdef const NameNode* kids
@@ -555,7 +557,7 @@ cdef class Strings:
             if memcmp(self.verdicts.at(found), &verdict, sizeof(Leaf) + sizeof(int32_t)) == 0:
                 return (<Verdict*>self.verdicts.at(found)).alive
         if at.pos:
-            count = targets(at.pos, ranges)
+            count = targets(at.pos, self.escapes, ranges)
         taken = self.taken(view, used, &verdict.leaf, ranges, count)
         need = <int32_t>min(taken, <int64_t>MANY - 1)
         if at.pos:
@@ -644,7 +646,7 @@ cdef class Strings:
         if at.u >= 0 and not self.used_names.begins(used, at.u):
             out.u = -1
         if view.v == 0 and at.d < 0 and out.u < 0:
-            out.pos = plain(at.pos)
+            out.pos = plain(at.pos, self.escapes)
         if at.k >= view.horizon:
             return out.u >= 0
         for i in range(view.count):
@@ -679,7 +681,7 @@ cdef class Strings:
         out.plain.lang = view.plain
         out.apart = at.d >= 0 or at.u >= 0 and (used != 0 and self.used_names.begins(used, at.u))
         # No character leads to another state: what the patterns say is settled.
-        out.free = self.patterns.edges(at.v, &edges) == 2 and edges[0].next == at.v and edges[1].next == at.v
+        out.free = self.escapes == 0 and self.patterns.edges(at.v, &edges) == 2 and edges[0].next == at.v and edges[1].next == at.v
         out.least, out.most = 0, 0
         for i in range(view.count):
             window = view.windows + i
@@ -733,7 +735,7 @@ cdef class Strings:
                 accepts.append(tuple([accept.items[k] for k in range(accept.count)]))
             accepts.sort()
             windows.append((max(window.low - at.k, 0), None if window.high == NO_BOUND else window.high - at.k, tuple(accepts)))
-        return tuple(digests), tuple(windows)
+        return tuple(digests), tuple(windows), self.escapes
 
     cdef int telling(self, const Leaf* at, uint64_t* out) except -1 nogil:
         cdef const View* view = <const View*>self.views.at(at.lang)
@@ -932,16 +934,16 @@ cdef class Strings:
         other = self.nearest_other(view, used, &at, -1 if name is None else <int64_t>len(name))
         text = name if other is None else other
         if at.pos:
-            out = [ending(at.pos, ord(text[0]))]
+            out = [ending(at.pos, ord(text[0]), self.escapes)]
             text = text[1:]
         else:
             out = []
-        return b"".join(out + [ending(0, ord(c)) for c in text] + [b'"'])
+        return b"".join(out + [ending(0, ord(c), self.escapes) for c in text] + [b'"'])
 
     cdef nearest_name(self, const View* view, const Leaf* at):
         """The rest of the shortest allowed name that begins so, or None."""
         cdef Range ranges[MAX_RANGES]
-        cdef int count = targets(at.pos, ranges) if at.pos else 0
+        cdef int count = targets(at.pos, self.escapes, ranges) if at.pos else 0
         cdef int32_t i, depth = 0, node = ROOT, best = -1
         if at.d < 0 or view.allowed == NULL:
             return None
@@ -959,7 +961,7 @@ cdef class Strings:
     cdef nearest_other(self, const View* view, int32_t used, const Leaf* at, int64_t limit):
         """The rest of the shortest text that is no name, if it has fewer characters than `limit` (-1: any number)."""
         cdef Range ranges[MAX_RANGES]
-        cdef int count = targets(at.pos, ranges) if at.pos else 0
+        cdef int count = targets(at.pos, self.escapes, ranges) if at.pos else 0
         cdef int32_t d, u, v, k, child, edge_count, i
         cdef const Edge* edges
         cdef int64_t best = limit, rest

@@ -27,8 +27,14 @@ cdef enum:      # what advance() returns besides a code point
     QUOTE = -2          # the closing quote, between characters
     REFUSED = -3        # no JSON string has this byte here
 
+cdef enum:              # which escapes are allowed: a set; 0: all are
+    ESCAPED = 0x1FF     # the characters behind the backslash, bit i for the i-th of "\\/bfnrtu
+    BY_U = 8            # bit of the u
+    CONTROLS = 1 << 9   # \uXXXX for U+0000 to U+001F and U+007F alone
+    NEEDED = 1 << 10    # \uXXXX for the control characters that have no escape of two bytes, and must be escaped
+
 cdef enum:
-    MAX_RANGES = 3      # of one position
+    MAX_RANGES = 9      # of one position; 3 where all escapes are allowed
 
 cdef struct Range:      # of code points, first <= last, both included
     uint32_t first
@@ -39,11 +45,14 @@ cdef int32_t advance_within(int32_t pos, uint8_t byte, int32_t* after) noexcept 
 
 # The code points that the character begun at `pos` may still become: 1..MAX_RANGES sorted, disjoint ranges without
 # surrogates. Nothing else of a position matters to what the text may become. Returns their number.
-cdef int targets(int32_t pos, Range* out) noexcept nogil
+cdef int targets(int32_t pos, int32_t escapes, Range* out) noexcept nogil
+
+# May `byte` come behind `pos`, as far as the allowed escapes go? Both are possible in JSON.
+cdef bint permitted(int32_t pos, int32_t escapes, uint8_t byte) noexcept nogil
 
 # A position with the same continuations, byte for byte, up to the identity of the character: what may follow where all
 # characters have one fate.
-cdef int32_t plain(int32_t pos) noexcept nogil
+cdef int32_t plain(int32_t pos, int32_t escapes) noexcept nogil
 
 
 cdef inline int32_t advance(int32_t pos, uint8_t byte, int32_t* after) noexcept nogil:

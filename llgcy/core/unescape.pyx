@@ -87,12 +87,70 @@ cdef inline int add_range(Range* out, int count, uint32_t first, uint32_t last, 
     return count
 
 
-cdef int targets(int32_t pos, Range* out) noexcept nogil:
+cdef const char* LETTERS = '"\\/bfnrtu'        # behind the backslash, by the bits of a set of escapes
+
+
+cdef bint permitted(int32_t pos, int32_t escapes, uint8_t byte) noexcept nogil:
+    cdef int32_t n = (pos >> 3 & 7) - 1
+    cdef Range reach[MAX_RANGES]
+    cdef int i
+    if escapes == 0:
+        return True
+    if pos & 7 == ESCAPE:
+        for i in range(9):
+            if byte == <uint8_t>LETTERS[i]:
+                return escapes >> i & 1
+    if pos & 7 != HEX or not escapes & (CONTROLS | NEEDED):
+        return True
+    pos = pos >> 6 << 4 | hex_digit(byte)
+    return by_u(escapes, pos << (4 * n), ((pos + 1) << (4 * n)) - 1, reach) > 0
+
+
+cdef int by_u(int32_t escapes, uint32_t first, uint32_t last, Range* out) noexcept nogil:
+    """The characters from first to last that an escape by u may stand for, where not all may."""
+    cdef int count
+    if escapes & NEEDED:
+        count = add_range(out, 0, first, last, 0, 7)
+        count = add_range(out, count, first, last, 0xB, 0xB)
+        return add_range(out, count, first, last, 0xE, 0x1F)
+    count = add_range(out, 0, first, last, 0, 0x1F)
+    return add_range(out, count, first, last, 0x7F, 0x7F)
+
+
+cdef int behind_backslash(int32_t escapes, Range* out) noexcept nogil:
+    """The characters that the allowed escapes stand for, where one by u does not stand for all."""
+    cdef Range found[MAX_RANGES + 3]
+    cdef Range key
+    cdef int i, j, count = by_u(escapes, 0, 0x10FFFF, found) if escapes >> BY_U & 1 else 0, kept = 0
+    for i in range(8):
+        if escapes >> i & 1:
+            found[count].first = found[count].last = <uint32_t>short_escape(<uint8_t>LETTERS[i])
+            count += 1
+    for i in range(1, count):           # in order
+        key, j = found[i], i
+        while j > 0 and found[j - 1].first > key.first:
+            found[j] = found[j - 1]
+            j -= 1
+        found[j] = key
+    for i in range(count):              # ... and joined where they touch
+        if kept and found[i].first <= out[kept - 1].last + 1:
+            out[kept - 1].last = max(out[kept - 1].last, found[i].last)
+        else:
+            out[kept] = found[i]
+            kept += 1
+    return kept
+
+
+cdef int targets(int32_t pos, int32_t escapes, Range* out) noexcept nogil:
     cdef int32_t kind = pos & 7
     cdef int32_t n = pos >> 3 & 7
     cdef uint32_t value = <uint32_t>pos >> 6
     cdef uint32_t first, last, least = 0, base
     cdef int count = 0
+    if escapes and kind == ESCAPE and not (escapes >> BY_U & 1 and not escapes & (CONTROLS | NEEDED)):
+        return behind_backslash(escapes, out)
+    if kind == HEX and escapes & (CONTROLS | NEEDED):
+        return by_u(escapes, value << (4 * n), ((value + 1) << (4 * n)) - 1, out)
     if kind == HIGH or kind == LOW:
         base = 0x10000 + ((value if kind == HIGH else value >> 12) << 10)
         first, last = 0, 0x3FF
@@ -116,10 +174,12 @@ cdef int targets(int32_t pos, Range* out) noexcept nogil:
     return count
 
 
-cdef int32_t plain(int32_t pos) noexcept nogil:
+cdef int32_t plain(int32_t pos, int32_t escapes) noexcept nogil:
     cdef int32_t kind = pos & 7
     cdef int32_t n = pos >> 3 & 7
     cdef int32_t value = pos >> 6
+    if kind == HEX and escapes & (CONTROLS | NEEDED):
+        return pos
     if kind == HEX and n < 4:
         if n == 3:
             value = 0xD if value == 0xD else 0
@@ -168,21 +228,58 @@ def advance_position(int pos, int byte):
     return (-1, None) if got == QUOTE else (after, None if got == WITHIN else got)
 
 
-def position_targets(int pos):
+def position_targets(int pos, int escapes=0):
     """The code points that the character begun at ``pos`` may still become, as a list of ranges ``(first, last)``."""
     cdef Range out[MAX_RANGES]
-    return [(out[i].first, out[i].last) for i in range(targets(pos, out))]
+    return [(out[i].first, out[i].last) for i in range(targets(pos, escapes, out))]
 
 
-def plain_position(int pos):
+def may_follow(int pos, int escapes, int byte):
+    """Whether the allowed escapes let a byte come behind a position; JSON lets it."""
+    return bool(permitted(pos, escapes, <uint8_t>byte))
+
+
+def plain_position(int pos, int escapes=0):
     """The representative of ``pos`` where it does not matter which character comes."""
-    return plain(pos)
+    return plain(pos, escapes)
+
+
+def escape_set(str letters, str by_u="any"):
+    """A set of allowed escapes, as `Strings` take it.
+
+    Parameters
+    ----------
+    letters : str
+        Those that may come behind a backslash, out of ``"\\/bfnrtu``.
+    by_u : "any", "controls" or "needed"
+        What ``u`` and four digits may stand for: any character; U+0000 to U+001F and U+007F; those below U+0020 without another escape.
+
+    Raises
+    ------
+    ValueError
+        With these, some character could not be written; or an escape does not exist.
+
+    Examples
+    --------
+    >>> escape_set('"\\\\/bfnrtu')
+    0
+    """
+    cdef int found = 0, i
+    for letter in letters:
+        if letter not in '"\\/bfnrtu' or len(letter) != 1:
+            raise ValueError(f"there is no escape \\{letter}")
+        found |= 1 << '"\\/bfnrtu'.index(letter)
+    if found == ESCAPED and by_u == "any":
+        return 0
+    if not (found & 1 and found >> 1 & 1 and found >> BY_U & 1):
+        raise ValueError('the escapes \\" and \\\\ and \\u must be among those allowed, or strings could not hold every character')
+    return found | (CONTROLS if by_u == "controls" else NEEDED if by_u == "needed" else 0)
 
 
 _SHORT = {0x22: b'\\"', 0x5C: b"\\\\", 0x08: b"\\b", 0x0C: b"\\f", 0x0A: b"\\n", 0x0D: b"\\r", 0x09: b"\\t"}
 
 
-def ending(int pos, int character):
+def ending(int pos, int character, int escapes=0):
     """The shortest bytes that make the character begun at ``pos`` this one.
 
     Parameters
@@ -190,7 +287,9 @@ def ending(int pos, int character):
     pos : int
         A position; 0: the whole character.
     character : int
-        A code point among ``position_targets(pos)``.
+        A code point among ``position_targets(pos, escapes)``.
+    escapes : int
+        The set of those that are allowed, see `escape_set`.
 
     Returns
     -------
@@ -203,14 +302,17 @@ def ending(int pos, int character):
     """
     cdef int32_t kind = pos & 7
     cdef int32_t n = pos >> 3 & 7
+    cdef object short = _SHORT.get(character, b"\\/" if character == 0x2F and pos else None)
+    if short is not None and not permitted(ESCAPE, escapes, <uint8_t>short[1]):
+        short = None
     if pos == 0:
-        if character in _SHORT:
-            return _SHORT[character]
+        if short is not None:
+            return short
         return b"\\u%04x" % character if character < 0x20 else chr(character).encode()
     if kind == UTF8:
         return chr(character).encode()[-n:]
-    if kind == ESCAPE and (character in _SHORT or character == 0x2F):
-        return _SHORT.get(character, b"\\/")[1:]
+    if kind == ESCAPE and short is not None:
+        return short[1:]
     units = [character] if character < 0x10000 else [0xD800 + (character - 0x10000 >> 10), 0xDC00 + (character & 0x3FF)]
     spelling = b"".join(b"\\u%04x" % unit for unit in units)
     read = {ESCAPE: 1, HEX: 6 - n, HIGH: 8 - n, LOW: 12 - n}

@@ -1,6 +1,7 @@
 """Short JSON texts that finish what is open."""
 import json
 
+from llgcy.core.unescape import ending
 from llgcy.errors import LimitError, UnclearError
 from llgcy.schema.formula import NULL, TRUE_LITERAL
 
@@ -18,7 +19,7 @@ class Endings:
     """
 
     def __init__(self, solver, order):
-        self.solver, self.order = solver, order
+        self.solver, self.order, self.escapes = solver, order, 0        # the last one: of strings, as the machine has them
         self.scalars = {}               # texts by recipe
 
     def value(self, v, place):
@@ -72,7 +73,7 @@ class Endings:
         if what == "number":
             lexeme = self.solver.lexeme((formula,))
             return lexeme.shortest(lexeme.start())
-        return quoted(self.solver.texts.witness(formula))
+        return self.quoted(self.solver.texts.witness(formula))
 
     def named(self, keys, members, used):
         """Members with names in place of outcomes, none of them in `used` (None: not known)."""
@@ -92,7 +93,7 @@ class Endings:
     def object_pieces(self, members, place, first):
         pieces = []
         for name, value in members:
-            pieces.append(quoted(name) + b":" if first else b"," + quoted(name) + b":")
+            pieces.append(self.quoted(name) + b":" if first else b"," + self.quoted(name) + b":")
             pieces.append((value, self.order.member(place, name) if place is not None else None))
             first = False
         return pieces
@@ -110,7 +111,8 @@ class Endings:
                 n += 1
         return pieces
 
-
-def quoted(text):
-    """A JSON string."""
-    return json.dumps(text, ensure_ascii=False).encode("utf-8")
+    def quoted(self, text):
+        """A JSON string."""
+        if not self.escapes:
+            return json.dumps(text, ensure_ascii=False).encode("utf-8")
+        return b'"' + b"".join(ending(0, ord(c), self.escapes) for c in text) + b'"'

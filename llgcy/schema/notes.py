@@ -103,7 +103,7 @@ class Notes:
             return IGNORED, "it says nothing but beside a list of items"
         if word == "prefixItems" and isinstance(schema.get("items"), (list, tuple)):
             return IGNORED, "beside a list of items it says nothing"
-        if word in KEYWORDS or word in PLACES:
+        if word in KEYWORDS or word in PLACES or word == "x-guidance" and node.pointer == "":
             return ENFORCED, ""
         return ANNOTATION, ""
 
