@@ -156,6 +156,15 @@ class Random:
         else:
             name_text = name
         self.tree.rules[name] = rule
+        if rule == Rule(node) and not attributes and self.maybe(.1):
+            more, other = self.alternatives(1)
+            self.use("%extend")
+            self.tree.rules[name] = rule._replace(body=("or", (node, other)))
+            self.lines.append(f"%extend {name}: {more}")
+        elif self.maybe(.1):
+            self.use("%override")
+            self.lines.append(f"{name}: name{{\"a\"}} never")
+            prefix = "%override " + prefix
         self.lines.append(f"{prefix}{name_text}{attributes}: {text}")
 
     def attributed(self):

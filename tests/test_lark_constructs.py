@@ -14,7 +14,7 @@ from llgcy.errors import GrammarError, UnsatisfiableError
 GRAMMARS, WALKS, LONGEST = 270, 3, 7
 LONGER = [b"ab", b"a ", b" b", b"bb", b"z_", b"_ ", b"~z", b'"a"', b'b"', b"aba ", b"zab", b"AB"]        # tokens of several characters
 CONSTRUCTS = """
-%declare|%ignore|%ignore of a terminal|%import|%import of a list|%import with an alias|%json|%lark|%lark of another lexing|%regex substring_chars
+%declare|%extend|%override|%ignore|%ignore of a terminal|%import|%import of a list|%import with an alias|%json|%lark|%lark of another lexing|%regex substring_chars
 %regex substring_chunks|%regex substring_words|&|? or ! before a rule|@name|@name of a regex|[...]|a name with a hyphen|a name with an underscore
 a parametric rule|a range of characters|a regex|a rule's priority|a simple escape|a string|a template|a terminal in a terminal|a terminal's priority
 a token by name|a use of a parametric rule|a use of a template|all tokens but some|an alias|an empty alternative|any token|attribute lazy
@@ -118,6 +118,9 @@ def test_random_grammars(tokenizer, capsys):
 
 
 @pytest.mark.parametrize("text, accepted, refused", [
+    # definitions that change others
+    ('start: a B\na: "x"\nB: "y"\n%extend a: "z" | a a\n%override B: "b"\n%extend B: "c"i', ["xb", "zxC", "xb"], ["xy", "b"]),
+    ('start: INT t{INT}\n%import common.INT\n%extend INT: "x"\nt{a}: a\n%override t{b}: "-" b', ["1-x", "x-12"], ["1x", "12"]),
     # the skip of a grammar inside, its own again, and that of what stands around
     ('start: "a" %lark {\nstart: "b"+\n%ignore "_"\n} "z"\n%ignore " "', ["abz", "ab_bz", "ab_z", "ab z", "ab_ z"], ["a bz", "a_bz", "ab _bz", "ab bz", "ab _z"]),
     # where lexemes end in several ways, each keeps what it has skipped

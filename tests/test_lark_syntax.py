@@ -319,6 +319,12 @@ def test_conditions(condition, true):
     ('start: "a"\n%import common.WSS', "did you mean WS?", (2, 1)),
     ('start: "a"\n%import', "a name to import", (2, 8)),
     ('start: "a"\n%import WS', "a module and what to take from it", (2, 9)),
+    ('start: "a"\n%override stat: "b"', "%override changes a definition, and stat has none (did you mean start?)", (2, 11)),
+    ('start: "a"\n%extend B: "b"', "B has none", (2, 9)),
+    ('start: "a"\n%extend start[lazy]: "b"', "%extend adds alternatives alone", (2, 9)),
+    ('start: "a"\n%extend start{x}: x', "%extend adds alternatives alone", (2, 9)),
+    ('start: A\n%declare A\n%override A: "b"', "declared to be a token", (3, 11)),
+    ('start: "a"\n%override %ignore " "', "expected a rule", (2, 11)),
     ('start: "a"\n%ignor "b"', "did you mean %ignore", (2, 1)),
     ('start: "a"\n%json {}', "cannot begin a statement", (2, 1)),
     ('start: "a" %ignore " "', "expected the end of the line, found '%ignore'", (1, 12)),
@@ -359,7 +365,6 @@ def test_an_error_shows_the_line_with_a_caret():
 
 @pytest.mark.parametrize("text, name, place", [
     ('start: a\na[max_tokens=3]: "a"', "attribute max_tokens", (2, 3)),
-    ('start: "a"\n%override start: "b"', "%override", (2, 1)),
     ('start: "a"\n%import .file.X', ".file.X", (2, 1)),
     ('start: "a"\n%import python.NAME', "python.NAME", (2, 1)),
 ])

@@ -8,7 +8,7 @@ from llgcy.errors import GrammarError, UnsupportedKeywordError
 from llgcy.grammar import ir, regex
 from llgcy.grammar.lark.common import COMMON
 from llgcy.grammar.lark.expand import Expander, rebuilt
-from llgcy.grammar.lark.parser import Bound, Call, Configure, Declare, Define, Guarded, Ignore, Import, Nested, parse
+from llgcy.grammar.lark.parser import Bound, Call, Change, Configure, Declare, Define, Guarded, Ignore, Import, Nested, parse
 from llgcy.grammar.link import link
 from llgcy.grammar.source import Source, near
 from llgcy.grammar.terms import Terms
@@ -60,7 +60,11 @@ class _Builder:
         """The IR. Every definition is checked, whether the start rule leads to it or not."""
         self.defines = {}                                   # name of a rule -> Define
         for statement in statements:
-            _STATEMENTS[type(statement)](self, statement)
+            if not isinstance(statement, Change):
+                _STATEMENTS[type(statement)](self, statement)
+        for statement in statements:
+            if isinstance(statement, Change):
+                self.change(statement)
         self.find_tokens()
         for maker in self.makers.values():
             self.check_names(maker)
@@ -88,6 +92,28 @@ class _Builder:
             self.defines[definition.name] = statement
             if statement.parameters is not None or statement.parametric:
                 self.makers[definition.name] = statement
+
+    def change(self, statement):
+        new, how = statement.define.definition, "%extend" if statement.extends else "%override"
+        terminal = statement.define.terminal
+        if new.name in self.tokens:
+            raise self.source.error_at(new.at, f"{new.name} is declared to be a token, which {how} cannot change")
+        if new.name not in (self.terminals if terminal else self.defines):
+            known = near(new.name, [name for name in (*self.defines, *self.terminals) if not name.startswith("common.")])
+            raise self.source.error_at(new.at, f"{how} changes a definition, and {new.name} has none{known}")
+        old = None if terminal else self.defines[new.name]
+        if statement.extends:
+            if not terminal and (statement.define.attributes or (old.parameters, old.parametric) != (statement.define.parameters, statement.define.parametric)):
+                raise self.source.error_at(new.at, f"%extend adds alternatives alone: attributes and parameters of {new.name} are those of its definition")
+            first = self.terminals[new.name] if terminal else old.definition
+            new = replace(first, body=ir.Alternatives((first.body, new.body), at=first.body.at))
+        if terminal:
+            self.terminals[new.name] = new
+            return
+        self.defines[new.name] = old._replace(definition=new) if statement.extends else statement.define
+        self.makers.pop(new.name, None)
+        if self.defines[new.name].parameters is not None or self.defines[new.name].parametric:
+            self.makers[new.name] = self.defines[new.name]
 
     def refuse_duplicate(self, name, at):
         known = self.terminals.get(name) or self.tokens.get(name) or name in self.defines and self.defines[name].definition

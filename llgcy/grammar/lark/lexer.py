@@ -10,7 +10,7 @@ from typing import NamedTuple
 from llgcy.errors import GrammarError, LimitError
 from llgcy.grammar.source import near
 
-KEYWORDS = ("%declare", "%ignore", "%if", "%import", "%json", "%lark", "%llguidance", "%override", "%regex")
+KEYWORDS = ("%declare", "%extend", "%ignore", "%if", "%import", "%json", "%lark", "%llguidance", "%override", "%regex")
 BEFORE_JSON = ("%json", "%llguidance", "%regex")
 
 # Kinds of tokens, each with what an error calls it.

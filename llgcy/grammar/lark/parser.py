@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from llgcy.core.regex import Regexes
-from llgcy.errors import GrammarError, LimitError, UnsupportedKeywordError
+from llgcy.errors import GrammarError, LimitError
 from llgcy.grammar import ir, regex
 from llgcy.grammar.lark import parameters
 from llgcy.grammar.lark.lexer import (
@@ -84,6 +84,14 @@ class Define(NamedTuple):
     parametric: bool = False
 
 
+class Change(NamedTuple):
+    """``%override`` and ``%extend`` before a definition: it takes the place of another one, or adds alternatives to it."""
+
+    define: Define
+    extends: bool
+    at: tuple
+
+
 class Declare(NamedTuple):
     """``%declare NAME``."""
 
@@ -120,7 +128,7 @@ def parse(source):
     Raises
     ------
     GrammarError
-        With line and column; `UnsupportedKeywordError` for what the dialect has and llgcy does not enforce yet.
+        With line and column.
     """
     return _Parser(source, tokens(source)).statements()
 
@@ -186,10 +194,6 @@ class _Parser:
     def expected(self, what, hint=""):
         found = self.token.describe()
         return self.error(f"expected {what}, found {found}{': ' + hint if hint else ''}")
-
-    def unsupported(self, what, token=None, hint=""):
-        return self.source.error((token or self.token).offset, f"{what} not supported yet{hint}",
-                                 UnsupportedKeywordError)
 
     def expect_op(self, text, hint=""):
         if not self.take_op(text):
@@ -337,8 +341,8 @@ class _Parser:
             return [Configure(value.text, self.at(value))]
         if keyword.text == "%declare":
             return self.declare()
-        if keyword.text == "%override":
-            raise self.unsupported(f"the statement {keyword.text} is", keyword)
+        if keyword.text in ("%override", "%extend"):
+            return [Change(self.definition(), keyword.text == "%extend", at)]
         raise self.error(f"{keyword.text} is part of an expression and cannot begin a statement", keyword)
 
     def declare(self):
