@@ -43,6 +43,8 @@ class Random:
     ``others``: names of further grammars, each a `Tree` or a regular expression. ``depth``: grammars around this one.
     """
 
+    shared = False              # only what llguidance reads, too
+
     def __init__(self, seed, counts=None, others=None, depth=0, lexing=None):
         self.random = seed if isinstance(seed, random.Random) else random.Random(seed)
         self.counts = collections.Counter() if counts is None else counts
@@ -51,7 +53,7 @@ class Random:
         choose = self.random.choice
         self.rules = ["start", *choose([[], ["p"], ["_q"], ["p", "q-r"]])]
         self.terminals = choose([[], ["T"], ["_U"], ["T", "V-W"]])
-        self.templates = {"list": ("x",)} if self.random.random() < .25 else {"pair": ("x", "y")} if self.random.random() < .2 else {}
+        self.templates = {} if self.shared else {"list": ("x",)} if self.random.random() < .25 else {"pair": ("x", "y")} if self.random.random() < .2 else {}
         self.parametric = "n" if self.maybe(.35) else None
         self.options(lexing)
         self.make()
@@ -67,7 +69,7 @@ class Random:
     def options(self, lexing):
         options = {"lexing": lexing} if lexing else {}
         for name, chance in ("allow_initial_skip", .15), ("ignore_once", .15), ("allow_skip_before_nested", .15), ("no_forcing", .1), ("allow_invalid_utf8", .1):
-            if self.maybe(chance):
+            if self.maybe(chance) and not (self.shared and "nested" in name):
                 options[name] = self.maybe(.9)
         for name, value in options.items():
             self.use(f"option {name}")
@@ -111,6 +113,8 @@ class Random:
         self.use("%ignore", *["several %ignore"] * (len(self.tree.ignore) > 1))
 
     def declared(self):
+        if self.shared:
+            return
         if self.maybe(.2):
             self.use("%declare")
             self.lines.append("%declare TOOL")
@@ -139,7 +143,7 @@ class Random:
     def define(self, name, text, node):
         choose, prefix, attributes, rule = self.random.choice, "", "", Rule(node)
         if self.maybe(.15):
-            prefix = choose(["?", "!", "?!"])
+            prefix = choose(["?", "!", "?!"][:3 - self.shared])
             self.use("? or ! before a rule")
         if name.startswith("_"):
             self.use("a name with an underscore")
@@ -150,13 +154,14 @@ class Random:
         elif self.maybe(.15):
             self.use("capture")
             attributes, rule = choose(["[capture]", '[capture="x y"]']), rule._replace(silent=False)
-        if self.maybe(.1):
-            prefix, name_text = prefix, f"{name}.{choose([1, 2])}"
+        name_text = name
+        if self.maybe(.1) and not self.shared:
+            name_text = f"{name}.{choose([1, 2])}"
             self.use("a rule's priority")
-        else:
-            name_text = name
         self.tree.rules[name] = rule
-        if rule == Rule(node) and not attributes and self.maybe(.1):
+        if self.shared:
+            pass
+        elif rule == Rule(node) and not attributes and self.maybe(.1):
             more, other = self.alternatives(1)
             self.use("%extend")
             self.tree.rules[name] = rule._replace(body=("or", (node, other)))
@@ -173,7 +178,7 @@ class Random:
                                          *([(self.terminals[0], ("name", self.terminals[0]))] if self.terminals else [])])
         ends = [('"b"', ("text", "b", False)), ("/b|z+/", ("regex", "b|z+", "")), ('"z_"', ("text", "z_", False)),
                 *([(self.terminals[-1], ("name", self.terminals[-1]))] if self.terminals else [])]
-        how = self.random.choice(["lazy", "stop", "suffix", "stop nothing", "temperature"])
+        how = self.random.choice(["lazy", "stop", "suffix", "temperature", "stop nothing"][:5 - self.shared])
         self.use(f"attribute {how}")
         if how == "temperature":
             return "[temperature=0.5]", text, Rule(node, silent=False)
@@ -190,7 +195,7 @@ class Random:
 
     def terminal(self, name):
         text, node = self.terminal_alternatives(1)
-        priority = self.random.choice([0, 0, 0, 1, 2, -1])
+        priority = self.random.choice([0, 0, 0, 1, 2, -1][:3 if self.shared else 6])
         if priority:
             self.use("a terminal's priority")
         self.tree.terminals[name] = node, priority
@@ -280,7 +285,7 @@ class Random:
     def repeated(self, text, node):
         spelled, least, most = self.random.choice([("", 1, 1)] * 6 + [("?", 0, 1), ("*", 0, None), ("+", 1, None), ("{2}", 2, 2), ("{1,2}", 1, 2), ("{,2}", 0, 2), ("{1,}", 1, None),
                                                                       (" ~ 2", 2, 2), (" ~ 1..2", 1, 2)])
-        if not spelled or text.endswith("..") or ".." in text and spelled.startswith(" ~"):
+        if not spelled or "~" in spelled and self.shared or text.endswith("..") or ".." in text and spelled.startswith(" ~"):
             return text, node
         self.use(f"repetition {spelled.strip()}")
         return text + spelled, ("repeat", node, least, most)
@@ -317,7 +322,7 @@ class Random:
             text, node = self.alternatives(depth - 1)
             self.use("[...]")
             return f"[{text}]".replace("\n   ", " "), ("repeat", node, 0, 1)
-        if kind == "token":
+        if kind == "token" and not self.shared:
             return self.token()
         if kind == "run":
             form, value, chunks = choose([("substring_words", '"ab z"', ("ab", " ", "z")), ("substring_chars", '"aba"', tuple("aba")), ("substring_chunks", '["ab", "a", "z"]', ("ab", "a", "z"))])
@@ -335,7 +340,8 @@ class Random:
             self.use("@name of a regex" if not isinstance(self.others[name], Tree) else "@name")
             return f"@{name}", ("at", name)
         if kind == "inside" and self.depth < 1:
-            inner = Random(self.random, self.counts, None, self.depth + 1, self.tree.lexing if self.maybe(.8) else choose(["greedy", "exact"]))
+            lexing = None if self.shared else self.tree.lexing if self.maybe(.8) else choose(["greedy", "exact"])
+            inner = type(self)(self.random, self.counts, None, self.depth + 1, lexing)
             self.use("%lark", *["%lark of another lexing"] * (inner.tree.lexing != self.tree.lexing))
             if inner.tree.lexing != self.tree.lexing and without_tokens(inner.text) != inner.text:
                 return self.named()
