@@ -11,11 +11,12 @@ from llgcy.limits import Limits
 from llgcy.sampler import Sampler
 from llgcy.schema.report import Report, check_schema
 from llgcy.tokenizer import Tokenizer
+from llgcy.trace import trace
 from llgcy.validator import Validator, validate_json
 from llgcy.version import __version__
 
 __all__ = [
     "CompiledGrammar", "Compiler", "Explanation", "Grammar", "GrammarError", "InvalidInstanceError", "LimitError", "Limits", "LlgcyError",
     "Matcher", "Report", "Sampler", "StateError", "Tokenizer", "TokenizerError", "UnsatisfiableError", "UnsupportedKeywordError", "Validator",
-    "__version__", "accept_batch", "allocate_bitmask", "apply_bitmask", "check_schema", "compile", "fill_bitmasks", "fill_draft_bitmasks", "validate_json",
+    "__version__", "accept_batch", "allocate_bitmask", "apply_bitmask", "check_schema", "compile", "fill_bitmasks", "fill_draft_bitmasks", "trace", "validate_json",
 ]

@@ -1,4 +1,5 @@
-"""The command line: ``llgcy generate`` writes texts under a grammar, ``llgcy check`` says whether grammars compile, ``llgcy demo`` shows a model.
+"""The command line: ``llgcy generate`` writes texts under a grammar, ``llgcy check`` says whether grammars compile, ``llgcy explain`` why a
+text is refused, ``llgcy demo`` shows a model.
 
 Exit status: 0 where all went well; 1 where a grammar, a tokenizer or the sample is refused; 2 where the command can't be understood or
 a file can't be read.
@@ -57,10 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     generate = commands.add_parser("generate", help="write texts under a grammar, with a model or random logits in place of one",
                                    description="Write texts under a grammar, with a model or random logits in place of one. Each text is complete: past "
                                                "the budget of tokens it gets a shortest ending.")
-    grammar = generate.add_mutually_exclusive_group(required=True)
-    grammar.add_argument("--schema", metavar="FILE", help="a JSON Schema; - reads standard input")
-    grammar.add_argument("--lark", metavar="FILE", help="a Lark grammar; - reads standard input")
-    grammar.add_argument("--regex", metavar="R", help="a regular expression, which the whole text matches")
+    _add_grammar(generate)
     generate.add_argument("--tokenizer", metavar="PATH", help="a tokenizer.json or the folder that holds one; by default the one in the package")
     generate.add_argument("--eos-token-id", metavar="ID", type=_natural, action="append",
                           help="the id that ends a sequence, where the tokenizer doesn't say; may be repeated")
@@ -89,6 +87,14 @@ def _parser() -> argparse.ArgumentParser:
     convert.add_argument("--to", choices=["lark"], default="lark", help="lark, the default: the Lark dialect")
     convert.set_defaults(run=_convert)
 
+    explain = commands.add_parser("explain", help="say how far a text goes, and what was expected there",
+                                  description="Say whether a grammar accepts a text; if not, how far it goes, and what was expected there.")
+    _add_grammar(explain)
+    explain.add_argument("text", metavar="TEXT")
+    explain.add_argument("--trace", action="store_true", help="show for each token what was allowed, what was expected, and what was taken")
+    explain.add_argument("--tokenizer", metavar="PATH", help="for --trace: a tokenizer.json or the folder that holds one; by default the one in the package")
+    explain.set_defaults(run=_explain)
+
     shown = commands.add_parser("demo", help="let a model write under some grammars, and measure what that costs",
                                description="Let a model write under four grammars, and without them, and measure what the constraint costs.")
     shown.add_argument("--model", metavar="FILE", default=GEMMA, help="a GGUF file for llama-cpp-python, or gemma (default): the model of the package "
@@ -96,6 +102,22 @@ def _parser() -> argparse.ArgumentParser:
     shown.add_argument("--max-tokens", metavar="N", type=_natural, default=80, help="tokens per text, before its ending (default 80)")
     shown.set_defaults(run=_demo)
     return parser
+
+
+def _add_grammar(command: argparse.ArgumentParser) -> None:
+    grammar = command.add_mutually_exclusive_group(required=True)
+    grammar.add_argument("--schema", metavar="FILE", help="a JSON Schema; - reads standard input")
+    grammar.add_argument("--lark", metavar="FILE", help="a Lark grammar; - reads standard input")
+    grammar.add_argument("--regex", metavar="R", help="a regular expression, which the whole text matches")
+
+
+def _chosen(options: argparse.Namespace) -> tuple[str, Callable[[], str], Callable[[str], llgcy.Grammar]]:
+    """Where the grammar of those options is, what reads its text, and what makes it from that."""
+    if options.schema is not None:
+        return options.schema, lambda: _read(options.schema), llgcy.Grammar.from_json_schema
+    if options.lark is not None:
+        return options.lark, lambda: _read(options.lark), llgcy.Grammar.from_lark
+    return "--regex", lambda: options.regex, llgcy.Grammar.from_regex
 
 
 def _natural(text: str) -> int:
@@ -118,17 +140,11 @@ def _generate(options: argparse.Namespace) -> int:
     if options.model is not None and (options.tokenizer is not None or options.eos_token_id is not None):
         print("llgcy generate: a model has its own tokenizer; leave --tokenizer and --eos-token-id out", file=sys.stderr)
         return 2
-    source = options.schema or options.lark or "--regex"
-    text = options.regex
+    source, read, make = _chosen(options)
+    text = None
     try:
-        if options.schema is not None:
-            text = _read(options.schema)
-            grammar = llgcy.Grammar.from_json_schema(text)
-        elif options.lark is not None:
-            text = _read(options.lark)
-            grammar = llgcy.Grammar.from_lark(text)
-        else:
-            grammar = llgcy.Grammar.from_regex(text)
+        text = read()
+        grammar = make(text)
         _warn(source, grammar)
         write = _writer(grammar, options)
         with _Bar(options.n, sys.stderr) as bar:
@@ -220,6 +236,27 @@ def _demo(options: argparse.Namespace) -> int:
         print(f"llgcy: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+# explain
+
+def _explain(options: argparse.Namespace) -> int:
+    source, read, make = _chosen(options)
+    text, sample = None, os.fsencode(options.text)
+    try:
+        text = read()
+        grammar = make(text)
+        if options.trace:
+            tokenizer = llgcy.Tokenizer.default() if options.tokenizer is None else llgcy.Tokenizer.from_huggingface(options.tokenizer)
+            matcher = llgcy.compile(grammar, tokenizer).matcher()
+            if llgcy.trace(matcher, ids := tokenizer.encode(sample)) < len(ids):
+                return 1
+        explanation = grammar.explain(sample)
+    except LlgcyError as error:
+        _report(options.tokenizer if isinstance(error, TokenizerError) else source, error, text, sys.stderr)
+        return 1
+    print(explanation)
+    return int(not explanation.accepted)
 
 
 # check

@@ -55,7 +55,7 @@ class Explanation:
         return f"at its end, {place}: after {self.before!r} something is missing; {expected}{where}{ending}"
 
 
-def explain(machine: Machine, text: bytes) -> Explanation:
+def explain(machine: Machine, text: bytes, state: bytes | None = None, offset: int = 0, sign: str = "") -> Explanation:
     """Reads a text from the beginning.
 
     Parameters
@@ -63,25 +63,36 @@ def explain(machine: Machine, text: bytes) -> Explanation:
     machine : Machine
         No other thread may use it meanwhile.
     text : bytes
+    state : bytes, optional
+        The state behind the first ``offset`` bytes, where the rest is to be read from.
+    offset : int
+    sign : str
+        What comes behind the text and is no text, such as a special token.
 
     Raises
     ------
     LimitError
         The text needs more than the machine's budget.
     """
-    state = machine.begin()
-    character = state, 0                     # the state where the last character begins
-    for offset in range(len(text)):
+    if state is None:
+        state = machine.begin()
+    character = state, offset                # the state where the last character begins
+    for offset in range(offset, len(text)):
         if text[offset] & 0xC0 != 0x80:
             character = state, offset
         after = machine.after(state, text[offset:offset + 1])
         if after is None:
             return explained(machine, character[0], text, character[1])
         state = after
-    return explained(machine, state, text, len(text))
+    return explained(machine, state, text, len(text), sign)
 
 
-def explained(machine: Machine, state: bytes, text: bytes, offset: int) -> Explanation:
+def expected(machine: Machine, state: bytes) -> list[str]:
+    """What may come in a state, the end of the text included."""
+    return list(dict.fromkeys(what for what, _ in machine.expected(state))) + [END] * machine.may_end(state)
+
+
+def explained(machine: Machine, state: bytes, text: bytes, offset: int, sign: str = "") -> Explanation:
     """The explanation of a text of which ``offset`` bytes led to a state.
 
     Parameters
@@ -92,21 +103,26 @@ def explained(machine: Machine, state: bytes, text: bytes, offset: int) -> Expla
     text : bytes
         All of it; byte ``offset`` is refused there, or is its end.
     offset : int
+    sign : str
+        What is refused at its end, where that is no text.
     """
-    ends = machine.may_end(state)
-    accepted = ends and offset == len(text)
-    expected = machine.expected(state)
-    lines = text[:offset].decode("utf-8", "replace").split("\n")
+    accepted = machine.may_end(state) and offset == len(text) and not sign
     ending = None
-    if offset == len(text) and not accepted:
+    if offset == len(text) and not accepted and not sign:
         try:
             ending = machine.completion(state).decode("utf-8", "replace")
         except Exception:            # no ending that bytes spell, or none found in time: the explanation does without
             ending = None
-    names = list(dict.fromkeys(what for what, _ in expected)) + [END] * ends
-    rule = next((rule for _, rule in expected if rule is not None), None)
-    return Explanation(accepted, offset, len(lines), len(lines[-1]) + 1, names, rule, _shown(text[max(0, offset - NEAR):offset]),
-                       _shown(_character(text[offset:offset + 4])), ending)
+    rule = next((rule for _, rule in machine.expected(state) if rule is not None), None)
+    return refused(text, offset, expected(machine, state), rule=rule, sign=sign, accepted=accepted, ending=ending)
+
+
+def refused(text: bytes, offset: int, expected: list[str], *, rule: str | None = None, sign: str = "", accepted: bool = False,
+            ending: str | None = None) -> Explanation:
+    """The explanation of a text that is refused at an offset, as far as no machine is asked."""
+    lines = text[:offset].decode("utf-8", "replace").split("\n")
+    found = _shown(_character(text[offset:offset + 4])) if offset < len(text) else sign
+    return Explanation(accepted, offset, len(lines), len(lines[-1]) + 1, expected, rule, _shown(text[max(0, offset - NEAR):offset]), found, ending)
 
 
 def _character(data: bytes) -> bytes:

@@ -1072,6 +1072,80 @@ cdef class Matcher:
             i += 1
         return steps[i:]
 
+    def expected(self):
+        """What may come next, in the terms of the grammar.
+
+        Returns
+        -------
+        list of str
+        """
+        return self._retried(self._expected)
+
+    def _expected(self, Engine engine):
+        from llgcy import explain       # see CompiledGrammar.save()
+
+        if self._terminated():
+            return [explain.END]
+        if self.state.mode == HEALING:
+            return [repr(self.heal[self.state.gap:].decode("utf-8", "backslashreplace"))]
+        engine.lock.acquire()
+        try:
+            return explain.expected(engine.machine, (<const char*>&self.state)[:sizeof(State)])
+        finally:
+            engine.lock.release()
+
+    def explain_bytes(self, bytes text not None, /):
+        """Why `accept_bytes` refuses a text here: how far it goes, and what was expected there. Nothing changes.
+
+        Returns
+        -------
+        Explanation or None
+            Its places are those in all of the text so far. None: it is not refused.
+        """
+        return self._retried(lambda engine: None if self._copy()._accept_bytes(engine, text) else self._why(engine, text, ""))
+
+    def explain_token(self, token, /):
+        """Why `accept_token` refuses a token here; as `explain_bytes`.
+
+        Raises
+        ------
+        ValueError
+            Where it is not an id of the vocabulary.
+        """
+        cdef int32_t id_ = self._checked(token), length
+        cdef const uint8_t* data = self.compiled.vocabulary.bytes_of(id_, &length)
+        cdef bytes text = b"" if self._is_eos(id_) else data[:length]
+        names = {} if self.compiled.tokenizer is None else {i: name for name, i in self.compiled.tokenizer.specials.items()}
+        sign = "" if text or self._is_eos(id_) else names.get(id_, f"token {id_}")
+        return self._retried(lambda engine: None if self._validate(engine, [id_]) else self._why(engine, text, sign))
+
+    def _why(self, Engine engine, bytes text, str sign):
+        """The `Explanation` of what is refused."""
+        from llgcy import explain       # see CompiledGrammar.save()
+
+        cdef State at = self.state
+        cdef list steps = self._history()
+        cdef bytes before, rest
+        if self._terminated():
+            steps.pop()
+        before = b"".join([step[1] for step in self._healed(steps)])
+        if self._terminated():
+            return explain.refused(before + text, len(before), [explain.END], sign=sign)
+        if at.mode == HEALING:
+            before, rest, at = self.heal[:at.gap], self.heal[at.gap:], engine.begin
+            if not text.startswith(rest):
+                same = next((i for i in range(len(text)) if text[i] != rest[i]), len(text))
+                return explain.refused(before + text, len(before) + same, [repr(rest[same:].decode("utf-8", "backslashreplace"))], sign=sign)
+            before, text = b"", text[len(rest):]
+        engine.lock.acquire()
+        try:
+            out = explain.explain(engine.machine, before + text, (<const char*>&at)[:sizeof(State)], len(before), sign)
+        finally:
+            engine.lock.release()
+        if self._bound() and (text or sign) and not out.found:     # the grammar takes it
+            return explain.refused(before + text, len(before), ["an ending within 1 token" if self._left() == 1 else f"an ending within {self._left():,} tokens"], sign=sign)
+        return out
+
     def completion(self):
         """A short text that ends the output validly from here; under a budget, in time.
 
