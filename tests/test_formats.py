@@ -24,7 +24,8 @@ SPECIFIED = {"date", "time", "date-time", "duration", "email", "idn-email", "hos
 
 def matches(name, text):
     found = FORMATS[name]
-    return (found.max_length is None or len(text) <= found.max_length) and all(re.fullmatch(p, text) for p in found.patterns)
+    return ((found.max_length is None or len(text) <= found.max_length) and all(re.fullmatch(p, text) for p in found.patterns)
+            and (found.local_octets is None or len(text.rpartition("@")[0].encode("utf-8", "surrogatepass")) <= found.local_octets))
 
 
 def test_all_names_of_the_specification():
@@ -89,9 +90,11 @@ FEW = {  # texts with spaces, line ends and no characters
     "uri": ([], ["", "a: ", "a:\n"]),
     "email": (['" "@a', '"\\ "@a', "a" * 64 + "@b", "a@" + ".".join(["b" * 63] * 3) + "." + "c" * 60, "a@" + "b" * 63],
               ["", "a b@c", "a@b c", "a@b\n", "a" * 65 + "@b", '"' + "a" * 63 + '"@b', "a@" + ".".join(["b" * 63] * 3) + "." + "c" * 61, "a@" + "b" * 64]),
-    "idn-email": (["a" * 64 + "@b", "\u00e9" * 32 + "@b", "\u4e00" * 21 + "@b", "\U0001f600" * 16 + "@b"],
+    "idn-email": (["a" * 64 + "@b", "\u00e9" * 32 + "@b", "\u4e00" * 21 + "@b", "\U0001f600" * 16 + "@b", "a@" + ".".join(["b" * 63] * 3) + ".\u4e00",
+                   "a" * 40 + "\u4e00" * 8 + "@b", "a@" + "\u4e00" * 59, "a@\u00e9-\u00e8", "a@b-\u00e9.x--y", "a@e\u0301", "a@\u00e9\u00e8-x"],
                   ["a" * 65 + "@b", "\u00e9" * 33 + "@b", "\u4e00" * 22 + "@b", "\U0001f600" * 17 + "@b", "a@" + "\u4e00" * 64,
-                   "a@" + ".".join(["b" * 63] * 3) + ".\u4e00"]),
+                   "a" * 41 + "\u4e00" * 8 + "@b", "a@" + "\u4e00" * 60, "a@\u00e9\u00e8--x", "a@\u2764", "a@\u00c9", "a@\ufb01", "a@\uff41", "a@\u0301e",
+                   "a@\u00e9.-\u00e8", "a@x\u3002y", "a@\u200d\u00e9"]),
     "hostname": (["a" * 63, "x" + "a" * 62, "x-a" + "-" * 59 + "a", "xn" + "a" * 61, "xn-" + "a" * 60, "aa-" + "b" * 60, ".".join(["a" * 63] * 3 + ["b" * 61])],
                  ["", "a" * 64, "x" + "a" * 63, "x-a" + "-" * 60 + "a", "xn" + "a" * 62, "xn-" + "a" * 61, "aa-" + "b" * 61, ".".join(["a" * 63] * 3 + ["b" * 62]), "a\n"]),
     "idn-hostname": (["a" * 63, ".".join(["\u00e9" * 18] * 4)], ["", "a" * 64, ".".join(["a" * 63] * 4), ".".join(["\u00e9" * 18] * 5)]),
@@ -331,3 +334,26 @@ def test_every_format_has_strings(name):
     text = json.loads(automaton.value_ending(automaton.start))
     assert all(re.fullmatch(pattern, text) for pattern in FORMATS[name].patterns)
     assert FORMATS[name].max_length is None or len(text) <= FORMATS[name].max_length
+
+
+def test_the_engine_counts_octets():
+    a = Automaton({"format": "idn-email", "type": "string"})
+    for text in ("a" * 64 + "@b", "a" * 65 + "@b", "a" * 40 + "\u4e00" * 8 + "@b", "a" * 41 + "\u4e00" * 8 + "@b", "\U0001f600" * 16 + "@\u4e00", "\u00e9" * 33 + "@b",
+                 '"' + "@" * 62 + '"@b', '"' + "@" * 63 + '"@b'):
+        assert a.formulas.holds_text(a.formulas.values[a.values[a.start][0]][2], text) == matches("idn-email", text) == (len(text.rpartition("@")[0].encode()) <= 64)
+
+
+def test_code_points_of_idna():
+    idna = pytest.importorskip("idna")
+    from idna import idnadata
+
+    from llgcy.schema import make_pvalid, pvalid
+    expected = {c for r in idnadata.codepoint_classes["PVALID"] for c in range(r >> 32, r & 0xFFFFFFFF) if c >= 0x80}
+    for name in ("PVALID", "STARTERS"):
+        at, found = 0, set()
+        numbers = [int(n, 16) for n in getattr(pvalid, name).split()]
+        for gap, length in zip(numbers[::2], numbers[1::2]):
+            found.update(range(at + gap, at + gap + length))
+            at += gap + length
+        assert found <= expected and len(found) > 120_000
+    assert idna and make_pvalid.is_pvalid(0xDF) and not make_pvalid.is_pvalid(0xB7)

@@ -547,6 +547,9 @@ class Translator:
             made = [self.language(regexes.take_over(_automaton(p))) for p in form.patterns]
             if form.max_length is not None:
                 made.append(fs.length(form.max_length + 1) ^ 1)
+            if form.local_octets is not None:
+                rest = regexes.repeat(regexes.chars([(0, 0x3F), (0x41, 0x10FFFF)]), 0, None)
+                made.append(self.language(regexes.cat([within_octets(regexes, form.local_octets), regexes.words(["@"]), rest])))
             found = self.formats[value] = fs.all_of(made)
             self.texts.lives[found] = True      # every format has strings; found by a search, they would cost as much as all else
         parts.conjuncts[STRING].append(found)
@@ -711,6 +714,18 @@ def _automaton(pattern):
     from llgcy.grammar import regex
     regexes = Regexes("chars")
     return regexes.automaton(regex.to_chars(regex.parse(pattern, flavor="python"), regexes), FORMAT_STATES)
+
+
+def within_octets(regexes, most):
+    """The texts of at most so many octets in UTF-8, as a term."""
+    left = [regexes.fan([], final=True)]
+    for _ in range(most):
+        edges = [(first, last, left[-octets]) for first, last, octets in _OCTETS if octets <= len(left)]
+        left.append(regexes.fan(edges, final=True))
+    return left[-1]
+
+
+_OCTETS = [(0, 0x7F, 1), (0x80, 0x7FF, 2), (0x800, 0xD7FF, 3), (0xE000, 0xFFFF, 3), (0x10000, 0x10FFFF, 4)]
 
 
 def complemented(node):
