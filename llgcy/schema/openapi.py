@@ -12,7 +12,8 @@ def read(translator, node, word, value):
     """Reads one of the words of a schema object into `Node.sub`, or notes that it says nothing."""
     pointer, notes = f"{node.pointer}/{word}", translator.notes
     if not translator.options.openapi:
-        reason = "" if value is False else "a word of OpenAPI, which has its meaning by openapi=True alone"
+        # A discriminator only names the branch that an instance takes anyhow; without nullable, null is missing.
+        reason = "a word of OpenAPI, which has its meaning by openapi=True alone" if word == "nullable" and value is True else ""
         notes.add(pointer, word, ANNOTATION, reason)
     elif word == "nullable":
         if not isinstance(value, bool):
