@@ -31,3 +31,62 @@ def test_one_answer(name, eos):
             assert allowed[token] == want, (text[:cut], token)
             assert matcher.validate_tokens([token]) == want
             assert matcher.fork().accept_token(token) == want
+
+
+A, B, END, OTHER = range(4)
+
+
+@pytest.mark.parametrize("lark, taken, over", [
+    # Named and expected: a token of the grammar, behind which the text goes on; another id ends it meanwhile.
+    ('start: "a" (<end> "b")*', [A, END, B, END, B, OTHER], True),
+    ('start: "a" (<end> "b")*', [A, OTHER], True),
+    ('start: "a" (<end> "b")*', [A, END], False),
+    # Named, but not expected: the end.
+    ('start: <end>? "a"', [END, A, END], True),
+    ('start: <end>? "a"', [A, OTHER], True),
+    # Named as the last one: the text is over with it, and needs no other end.
+    ('start: "a" <end>', [A, END], True),
+    ('start: "a" <end>?', [A, END], True),
+    ('start: "a" <end>?', [A, OTHER], True),
+    ('start: "a" <end> <other>', [A, END, OTHER], True),
+    ('start: "a" <end> <other> "b"', [A, END, OTHER, B, END], True),
+    # Several of them, none named.
+    ('start: "a" "b"?', [A, OTHER], True),
+    ('start: "a" "b"?', [A, B, END], True),
+    # By id, and as any token.
+    ('start: "a" <[2-3]> "b"', [A, OTHER, B, OTHER], True),
+    ('start: "a" <[*]> "b"', [A, END, B, END], True),
+])
+@pytest.mark.parametrize("lexing", ["greedy", "exact"])
+def test_ends_that_the_grammar_names(lark, taken, over, lexing):
+    tokenizer = llgcy.Tokenizer.from_vocab([b"a", b"b", None, None], special={"<end>": END, "<other>": OTHER}, eos_token_id=[END, OTHER])
+    matcher, mask = llgcy.compile(llgcy.Grammar.from_lark(lark, lexing=lexing), tokenizer).matcher(), llgcy.allocate_bitmask(1, 4)
+    assert matcher.validate_tokens(taken) == len(taken)
+    for step, token in enumerate(taken):
+        assert not matcher.is_terminated()
+        matcher.fill_next_token_bitmask(mask)
+        for other in range(4):
+            assert bool(mask[0, 0] >> other & 1) == matcher.fork().accept_token(other) == matcher.validate_tokens([other])
+        assert matcher.accept_token(token) and matcher.steps == step + 1
+    assert matcher.is_terminated() == over
+    if over:
+        matcher.fill_next_token_bitmask(mask)
+        assert mask[0, 0] == 1 << END | 1 << OTHER and matcher.accept_token(END) and not matcher.accept_token(A) and matcher.steps == len(taken)
+        matcher.rollback(1)
+        assert not matcher.is_terminated() and matcher.accept_token(taken[-1]) and matcher.is_terminated()
+    matcher.reset()
+    assert matcher.accept_tokens(taken) == len(taken)
+
+
+def test_named_ends_of_one_matcher():
+    """An id of this matcher alone: a token of the grammar where it is expected, the end elsewhere, also where it spells text."""
+    tokenizer = llgcy.Tokenizer.from_vocab([b"a", b"b", None, None], special={"<end>": END, "<other>": OTHER}, eos_token_id=END)
+    compiled = llgcy.compile(llgcy.Grammar.from_lark('start: "a" <other> "a" <[1]>? '), tokenizer)
+    matcher = compiled.matcher(eos_token_ids=[OTHER, B])
+    assert matcher.accept_tokens([A, OTHER, A, OTHER]) == 4 and matcher.is_terminated()
+    matcher.reset()
+    assert matcher.accept_tokens([A, OTHER, A, B]) == 4 and matcher.is_terminated()
+    matcher.reset()
+    assert matcher.validate_tokens([A, OTHER, A, END]) == 3 and matcher.validate_tokens([A, B]) == 1
+    plain = compiled.matcher()
+    assert plain.accept_tokens([A, OTHER, A, B, END]) == 5 and plain.is_terminated()
