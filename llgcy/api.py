@@ -18,7 +18,7 @@ from llgcy.core.store import Budget
 from llgcy.core.trie import Vocabulary
 from llgcy.errors import BudgetError, GrammarError, UnsupportedKeywordError
 from llgcy.explain import Explanation, explain
-from llgcy.grammar import choices, gbnf, ir, lark, named
+from llgcy.grammar import choices, gbnf, ir, lark, named, structural
 from llgcy.grammar.lower import lower
 from llgcy.grammar.reading import Reader
 from llgcy.grammar.route import route
@@ -277,6 +277,33 @@ class Grammar:
         return cls(_rules(named.read(source), {"kind": "grammars", "source": json_text(source)}), named.max_tokens(source))
 
     @classmethod
+    def from_structural_tag(cls, source: dict[str, Any] | str) -> Grammar:
+        """Text in which tags stand, such as calls of tools, each with a grammar for what is inside of it.
+
+        Parameters
+        ----------
+        source : dict or str
+            An object, or its JSON text: ``{"type": "structural_tag", "format": ...}`` with a tree of formats as XGrammar and vLLM have it, or
+            the older ``{"type": "structural_tag", "structures": [{"begin", "schema", "end"}, ...], "triggers": [...]}``. Free text goes on
+            to the first place where a trigger is complete; then one of the tags that begin with it must follow. Begins and ends that look
+            like special tokens (``<tool_call>``) may be written as such, where the tokenizer has them, and as text.
+
+        Raises
+        ------
+        GrammarError
+            It is malformed, with the ``pointer`` of the place; `UnsupportedKeywordError`: a format of it is not enforced.
+
+        Examples
+        --------
+        >>> tag = {"begin": "<f>", "schema": {"type": "integer"}, "end": "</f>"}
+        >>> g = Grammar.from_structural_tag({"type": "structural_tag", "structures": [tag], "triggers": ["<f"]})
+        >>> g.accepts("Let me see: <f>12</f>."), g.accepts("<f>x</f>")
+        (True, False)
+        """
+        text = json_text(source)
+        return cls(_rules(structural.read(text), {"kind": "structural_tag", "source": text}))
+
+    @classmethod
     def from_constraint(cls, constraint: dict[str, Any] | None) -> Grammar:
         """A grammar of one kind.
 
@@ -284,7 +311,7 @@ class Grammar:
         ----------
         constraint : dict or None
             ``{"type": kind, "value": value}`` with kind ``lark``, ``gbnf``, ``regex`` (Rust's syntax), ``choice``, ``json_schema``,
-            ``llguidance`` (named grammars). None, or kind ``none``: any text.
+            ``llguidance`` (named grammars), ``structural_tag``. None, or kind ``none``: any text.
 
         Raises
         ------
@@ -303,6 +330,7 @@ class Grammar:
         kinds: dict[Any, Callable[[Any], Grammar]] = {
             "lark": cls.from_lark, "gbnf": cls.from_gbnf, "regex": lambda value: cls.from_regex(value, flavor="rust"),
             "choice": cls.from_choices, "json_schema": cls.from_json_schema, "llguidance": cls.from_grammars,
+            "structural_tag": cls.from_structural_tag,
             "none": lambda value: cls.from_regex(r"(?s).*")}
         kind = constraint.get("type")
         if kind not in kinds:
@@ -330,6 +358,8 @@ class Grammar:
             return cls.from_lark(text)
         if kind == "gbnf":
             return cls.from_gbnf(text)
+        if kind == "structural_tag":
+            return cls.from_structural_tag(text)
         return cls.from_grammars(text)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -443,6 +473,8 @@ def _from_content(content: Content) -> Grammar:
         return Grammar.from_choices(field(content, "texts", list))
     if kind == "grammars":
         return Grammar.from_grammars(field(content, "source", str))
+    if kind == "structural_tag":
+        return Grammar.from_structural_tag(field(content, "source", str))
     raise GrammarError(f"{kind!r} is no kind of saved grammar that this version knows")
 
 

@@ -171,7 +171,7 @@ cdef class GrammarMachine(Machine):
         n = 0
         for i, lexeme in enumerate(lexemes):
             self.place[i] = TOKENS if isinstance(lexeme, tuple) else REGEX
-            self.names_tokens = self.names_tokens or isinstance(lexeme, tuple)
+            self.names_tokens = self.names_tokens or isinstance(lexeme, tuple) and len(lexeme) > 0
             if isinstance(lexeme, Machine):
                 self.place[i], machine = n, lexeme
                 machine.start(&self.starts[n])

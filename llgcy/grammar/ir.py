@@ -201,6 +201,8 @@ class Tokens(Node):
         Instead of a name and ids: the tokens that end a text.
     others : bool
         All tokens but these; without any: all tokens.
+    optional : bool
+        A special token of this name, if the tokenizer has one.
     """
 
     text: str
@@ -209,6 +211,7 @@ class Tokens(Node):
     loose: bool = False
     end: bool = False
     others: bool = False
+    optional: bool = False
 
 
 @dataclass(frozen=True)

@@ -382,8 +382,8 @@ class _Lowering:
                 key, name = ("json", schema, options), "%json"
             case ir.Embedded(grammar=grammar):
                 key, name = ("grammar", id(grammar)), grammar.start
-            case ir.Tokens(text=text):
-                key = name = text
+            case ir.Tokens(text=text, optional=optional):
+                key, name = (text, optional), text
         return self.symbol((key, scope, temperature), Lexeme(name, None, node, 0, scope, temperature))
 
     def entry(self, name):

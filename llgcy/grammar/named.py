@@ -1,6 +1,8 @@
 """Lists of named grammars that refer to each other, as JSON: the form of llguidance and mistral.rs."""
 import json
+from decimal import Decimal
 
+from llgcy.content import json_text
 from llgcy.errors import GrammarError, LimitError
 from llgcy.grammar import choices, gbnf, ir, lark
 from llgcy.grammar.link import link
@@ -36,7 +38,7 @@ def read(source):
     >>> read([{"lark_grammar": 'start: "x" @n'}, {"name": "n", "regex": "[0-9]+"}]).rules["start"].body
     <("x" /[0-9]+/)>
     """
-    source = _loaded(source)
+    source = loaded(source)
     if isinstance(source, dict):
         for field in source:
             if field not in _FIELDS:
@@ -70,37 +72,30 @@ def max_tokens(source):
     GrammarError
         It is no number of tokens.
     """
-    source = _loaded(source)
+    source = loaded(source)
     number = source.get("max_tokens") if isinstance(source, dict) else None
     if number is None:
         return None
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or number != number // 1 or not 0 <= number < 1 << 53:
-        raise GrammarError(f"max_tokens of a list of grammars must be a number of tokens or null, not {number!r}")
+    if isinstance(number, bool) or not isinstance(number, (int, float, Decimal)) or not 0 <= number < 1 << 53 or number != int(number):
+        raise GrammarError(f"max_tokens of a list of grammars must be a number of tokens or null, not {number if isinstance(number, Decimal) else repr(number)}")
     return int(number)
 
 
-def _loaded(source):
+def loaded(source, what="the list of grammars"):
+    """JSON text as Python values, numbers as Decimals; other values as they are."""
     if not isinstance(source, (str, bytes)):
         return source
     try:
-        # Schemas keep their text, so that their numbers stay exact.
-        return json.loads(source, parse_float=_Numeral, parse_int=_Numeral)
+        # Decimals, so that the numbers of schemas stay exact.
+        return json.loads(source, parse_float=Decimal, parse_int=Decimal, parse_constant=_no_number)
     except RecursionError:
         raise LimitError("the JSON text is nested too deeply") from None
     except ValueError as e:
-        raise GrammarError(f"the list of grammars is not JSON: {e}") from None
+        raise GrammarError(f"{what} is not JSON: {e}") from None
 
 
-class _Numeral(float):
-    """A number that is written as it was read."""
-
-    def __new__(cls, text):
-        out = super().__new__(cls, text)
-        out.text = text
-        return out
-
-    def __repr__(self):
-        return self.text
+def _no_number(text):
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _entry(place, entry):
@@ -118,17 +113,10 @@ def _entry(place, entry):
         raise GrammarError(f"{called} has no form {form!r}{near(form, FORMS)}; it has one of {', '.join(FORMS)}")
     value = entry[form]
     if form == "json_schema":
-        return name, ir.Json(value if isinstance(value, str) else _text(value))
+        return name, ir.Json(value if isinstance(value, str) else json_text(value))
     try:
         return name, FORMS[form](value)
     except TypeError as e:
         raise GrammarError(f"{called}: {e}") from None
     except GrammarError as e:
         raise type(e)(f"{called}: {e.message}", line=e.line, column=e.column, pointer=e.pointer) from None
-
-
-def _text(value):
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except RecursionError:
-        raise LimitError("the JSON Schema is nested too deeply") from None

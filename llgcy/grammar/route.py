@@ -7,7 +7,7 @@ from llgcy.errors import GrammarError, LimitError
 
 
 class Route(NamedTuple):
-    """``kind``: "grammars", "json_schema", "lark" or "gbnf"; ``text``: the text."""
+    """``kind``: "grammars", "structural_tag", "json_schema", "lark" or "gbnf"; ``text``: the text."""
 
     kind: str
     text: str
@@ -22,8 +22,8 @@ _LARK = re.compile(r"^[ \t]*[?!]*start[ \t]*(?:\.[0-9]+[ \t]*)?[:{[]", re.MULTIL
 def route(text):
     """The language of a text, by the first rule that applies.
 
-    A whole JSON text: an object with a list ``grammars`` is a list of named grammars, any other object, or a boolean, a
-    JSON Schema. Then ``%llguidance`` at the beginning: Lark. ``::=`` outside strings: GBNF. A rule ``start``: Lark.
+    A whole JSON text: an object with a list ``grammars`` is a list of named grammars, one whose ``type`` is structural_tag a
+    structural tag, any other object, or a boolean, a JSON Schema. Then ``%llguidance`` at the beginning: Lark. ``::=`` outside strings: GBNF. A rule ``start``: Lark.
 
     Raises
     ------
@@ -59,4 +59,6 @@ def _json(text):
     except json.JSONDecodeError as e:
         raise GrammarError(f"the text begins as a JSON object does, but is not JSON: {e.msg}",
                            line=e.lineno, column=e.colno) from None
-    return "grammars" if isinstance(value, dict) and isinstance(value.get("grammars"), list) else "json_schema"
+    if isinstance(value, dict) and isinstance(value.get("grammars"), list):
+        return "grammars"
+    return "structural_tag" if isinstance(value, dict) and value.get("type") == "structural_tag" else "json_schema"

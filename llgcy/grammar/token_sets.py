@@ -70,6 +70,8 @@ def resolve(node, tokenizer, known=True):
         line, column = node.at or (None, None)
         return GrammarError(message, line=line, column=column)
     size = tokenizer.vocab_size
+    if node.optional:
+        return tuple((id, id) for name, id in tokenizer.specials.items() if name == node.name)
     if node.end:
         ids = sorted(tokenizer.eos_token_ids)
     elif node.name is not None:
