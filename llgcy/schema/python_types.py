@@ -343,10 +343,7 @@ def _adapter(type_: Any, place: str) -> Any:
 
 
 def _closed(schema: Any) -> Any:
-    """A schema of pydantic's with its objects closed where it leaves them open by saying nothing.
-
-    Discriminators are left out: the branches that they choose between have the tag as a constant.
-    """
+    """A schema of pydantic's with its objects closed where it leaves them open by saying nothing."""
     if isinstance(schema, list):
         return [_closed(part) for part in schema]
     if not isinstance(schema, dict):
@@ -357,7 +354,7 @@ def _closed(schema: Any) -> Any:
             out[keyword] = {name: _closed(part) for name, part in value.items()}
         elif keyword in ("items", "prefixItems", "anyOf", "oneOf", "allOf", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else"):
             out[keyword] = _closed(value)
-        elif keyword != "discriminator":
+        else:
             out[keyword] = value
     if out.get("type") == "object" and "properties" in out:
         out.setdefault("additionalProperties", False)
