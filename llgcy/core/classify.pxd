@@ -20,6 +20,13 @@ cdef struct Crossing:
     int32_t count
     int32_t merged      # index of the trie of remainders (`byte` included) in `tries`, -1: not made
 
+cdef struct Gathered:   # records in the making
+    Leaf* leaves        # different ones before the bytes that cross, owned
+    int32_t n_leaves
+    int32_t room_leaves
+    int32_t n_records   # in Classification.records
+    int32_t room_records
+
 cdef struct Record:     # one crossing found by the walk
     int32_t leaf        # index in leaves
     int32_t byte
@@ -47,5 +54,8 @@ cdef class Classification:
 
 # The leaves at the end of the paths, in this grammar: one Leaf after the other. Under the lock.
 cdef bytes leaves_of(Machine machine, const Leaf* leaf, list paths)
+# The classification of a leaf that roams (see Machine.leaf_roams), by that of a free string: what stays inside is the same, and only the
+# paths to where tokens cross are stepped. None where one of them leads out after all. Takes the machine's lock.
+cdef Classification classify_roaming(Machine machine, Vocabulary vocabulary, Lock lock, const Leaf* leaf, Classification free_)
 # Takes the machine's lock where something is not ready.
 cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, const Leaf* leaf, bint counted)

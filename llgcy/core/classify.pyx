@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
-from libc.string cimport memcmp, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from llgcy.core.lock cimport Lock
 from llgcy.core.machine cimport MISS, RUN, Machine
@@ -44,6 +44,10 @@ cdef int by_crossing(const void* a, const void* b) noexcept nogil:
     if x.byte != y.byte:
         return x.byte - y.byte
     return x.node - y.node
+
+
+cdef int by_node(const void* a, const void* b) noexcept nogil:
+    return (<const Record*>a).node - (<const Record*>b).node
 
 
 @cython.final
@@ -138,8 +142,8 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
     cdef Leaf* stack = NULL
     cdef int32_t* ends = NULL
     cdef int32_t* first = NULL
-    cdef Leaf* leaves = NULL
-    cdef int32_t n_leaves = 0, room_leaves = 16, n_records = 0, room_records = 256, i = 0, depth = 0, g, t, k, j, n, last, highest = 0
+    cdef Gathered gathered
+    cdef int32_t i = 0, depth = 0, g, t, k, highest = 0
     cdef int r
     cdef int32_t held = 0           # nodes for which the lock is still kept; 0: it is not held
     cdef Node* node
@@ -148,18 +152,17 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
     cdef Loop* loop
     cdef Loop loops[LOOPS]
     memset(loops, 0xFF, sizeof(loops))      # no leaf: lang is negative
+    memset(&gathered, 0, sizeof(Gathered))
     out.vocabulary, out.tries, out.prefixes, out.paths = vocabulary, [], {}, []
     out.inside = <uint32_t*>calloc(vocabulary.words + 1, 4)
     stack = <Leaf*>malloc((trie.longest + 2) * sizeof(Leaf))
     ends = <int32_t*>malloc((trie.longest + 2) * sizeof(int32_t))
-    leaves = <Leaf*>malloc(room_leaves * sizeof(Leaf))
-    out.records = <Record*>malloc(room_records * sizeof(Record))
     if counted:
         first = <int32_t*>malloc((trie.tokens + 1) * sizeof(int32_t))
         out.counted = <int32_t*>malloc((trie.tokens + 1) * sizeof(int32_t))
         out.characters = <int32_t*>malloc((trie.tokens + 1) * sizeof(int32_t))
     try:
-        if out.inside == NULL or stack == NULL or ends == NULL or leaves == NULL or out.records == NULL or (
+        if out.inside == NULL or stack == NULL or ends == NULL or (
                 counted and (first == NULL or out.counted == NULL or out.characters == NULL)):
             raise MemoryError()
         with nogil:
@@ -207,50 +210,130 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
                     ends[depth] = node.end
                     i += 1
                     continue
-                if r == CROSS:
-                    j = n_leaves - 1
-                    while j >= 0 and memcmp(&leaves[j], &stack[depth], sizeof(Leaf)):
-                        j -= 1
-                    if j < 0:
-                        if n_leaves == room_leaves:
-                            room_leaves *= 2
-                            leaves = <Leaf*>grown(leaves, room_leaves * sizeof(Leaf))
-                        leaves[n_leaves] = stack[depth]
-                        with gil:
-                            out.paths.append(path_to(trie, i, depth))
-                        j = n_leaves
-                        n_leaves += 1
-                    if n_records == room_records:
-                        room_records *= 2
-                        out.records = <Record*>grown(out.records, room_records * sizeof(Record))
-                    out.records[n_records].leaf, out.records[n_records].byte = j, byte
-                    out.records[n_records].node, out.records[n_records].depth = i, depth
-                    n_records += 1
+                if r == CROSS and note(out, &gathered, here, byte, i, depth):
+                    with gil:
+                        out.paths.append(path_to(trie, i, depth))
                 i = node.end
-            qsort(out.records, n_records, sizeof(Record), by_crossing)
         if counted:
             sort_by_count(out, first, highest)
-        out.crossings = <Crossing*>calloc(n_records + 1, sizeof(Crossing))
-        if out.crossings == NULL:
-            raise MemoryError()
-        for i in range(n_records):
-            if i == 0 or out.records[i].leaf != out.records[i - 1].leaf or out.records[i].byte != out.records[i - 1].byte:
-                last = out.count
-                j = out.records[i].leaf
-                out.crossings[last].end, out.crossings[last].byte = j, <uint8_t>out.records[i].byte
-                out.crossings[last].characters = leaves[j].k - leaf.k
-                out.crossings[last].first, out.crossings[last].merged = i, -1
-                out.count += 1
-            out.crossings[out.count - 1].count += 1
+        make_crossings(out, &gathered, leaf)
     finally:
         if held:
             lock.release()
         free(stack)
         free(ends)
         free(first)
-        free(leaves)
-    out.bytes = 4 * vocabulary.words + n_records * (sizeof(Record) + sizeof(Crossing)) + (8 * out.tokens if counted else 0)
+        free(gathered.leaves)
+    if counted:
+        out.bytes += 8 * out.tokens
     return out
+
+
+cdef Classification classify_roaming(Machine machine, Vocabulary vocabulary, Lock lock, const Leaf* leaf, Classification free_):
+    cdef Classification out = Classification()
+    cdef Trie trie = vocabulary.trie
+    cdef Leaf* stack = NULL
+    cdef Record* records = NULL
+    cdef Gathered gathered
+    cdef Leaf after
+    cdef const uint8_t* text = NULL
+    cdef const uint8_t* before = NULL
+    cdef int32_t n = 0, i, j, depth = 0, common, low, high, length, held = RUN
+    cdef bint stayed = True
+    memset(&gathered, 0, sizeof(Gathered))
+    if free_.count:
+        n = free_.crossings[free_.count - 1].first + free_.crossings[free_.count - 1].count
+    out.vocabulary, out.tries, out.prefixes, out.paths, out.tokens = vocabulary, [], {}, [], free_.tokens
+    out.inside = <uint32_t*>calloc(vocabulary.words + 1, 4)
+    stack = <Leaf*>malloc((trie.longest + 2) * sizeof(Leaf))
+    records = <Record*>malloc((n + 1) * sizeof(Record))
+    try:
+        if out.inside == NULL or stack == NULL or records == NULL:
+            raise MemoryError()
+        memcpy(out.inside, free_.inside, 4 * <size_t>vocabulary.words)
+        if n:
+            memcpy(records, free_.records, n * sizeof(Record))
+        qsort(records, n, sizeof(Record), by_node)
+        stack[0] = leaf[0]
+        with nogil:
+            lock.acquire()
+            try:
+                for i in range(n):
+                    # neighbours among the nodes have most of their path in common
+                    subtree(trie, records[i].node, &low, &high)
+                    text = vocabulary.bytes_of(trie.ids[low], &length)
+                    common = 0
+                    while common < depth and common < records[i].depth and text[common] == before[common]:
+                        common += 1
+                    before, depth = text, records[i].depth
+                    for j in range(common, depth):
+                        stayed = stayed and machine.leaf_step(&stack[j], text[j], &stack[j + 1]) == ALIVE
+                    if not stayed:
+                        break
+                    held -= depth - common + 1
+                    if held <= 0:
+                        lock.pass_on()
+                        held = RUN
+                    if machine.leaf_step(&stack[depth], <uint8_t>records[i].byte, &after) != CROSS:
+                        continue
+                    if note(out, &gathered, &stack[depth], <uint8_t>records[i].byte, records[i].node, depth):
+                        with gil:
+                            out.paths.append(text[:depth])
+            finally:
+                lock.release()
+        if not stayed:
+            return None
+        make_crossings(out, &gathered, leaf)
+    finally:
+        free(stack)
+        free(records)
+        free(gathered.leaves)
+    return out
+
+
+cdef bint note(Classification out, Gathered* gathered, const Leaf* at, uint8_t byte, int32_t node, int32_t depth) except -1 nogil:
+    """Adds a record; whether its leaf is new."""
+    cdef int32_t j = gathered.n_leaves - 1
+    cdef bint fresh
+    cdef Record* record
+    while j >= 0 and memcmp(&gathered.leaves[j], at, sizeof(Leaf)):
+        j -= 1
+    fresh = j < 0
+    if fresh:
+        if gathered.n_leaves == gathered.room_leaves:
+            gathered.leaves = <Leaf*>grown(gathered.leaves, (2 * gathered.room_leaves + 16) * sizeof(Leaf))
+            gathered.room_leaves = 2 * gathered.room_leaves + 16
+        j = gathered.n_leaves
+        gathered.leaves[j] = at[0]
+        gathered.n_leaves += 1
+    if gathered.n_records == gathered.room_records:
+        out.records = <Record*>grown(out.records, (2 * gathered.room_records + 256) * sizeof(Record))
+        gathered.room_records = 2 * gathered.room_records + 256
+    record = &out.records[gathered.n_records]
+    record.leaf, record.byte, record.node, record.depth = j, byte, node, depth
+    gathered.n_records += 1
+    return fresh
+
+
+cdef int make_crossings(Classification out, const Gathered* gathered, const Leaf* leaf) except -1:
+    """Sorts the records gathered from `leaf` on into crossings."""
+    cdef int32_t i, j, last, n = gathered.n_records
+    cdef Crossing* crossing
+    qsort(out.records, n, sizeof(Record), by_crossing)
+    out.crossings = <Crossing*>calloc(n + 1, sizeof(Crossing))
+    if out.crossings == NULL:
+        raise MemoryError()
+    for i in range(n):
+        if i == 0 or out.records[i].leaf != out.records[i - 1].leaf or out.records[i].byte != out.records[i - 1].byte:
+            last = out.count
+            j = out.records[i].leaf
+            crossing = &out.crossings[last]
+            crossing.end, crossing.byte, crossing.characters = j, <uint8_t>out.records[i].byte, gathered.leaves[j].k - leaf.k
+            crossing.first, crossing.merged = i, -1
+            out.count += 1
+        out.crossings[out.count - 1].count += 1
+    out.bytes = 4 * out.vocabulary.words + n * (sizeof(Record) + sizeof(Crossing))
+    return 0
 
 
 cdef bytes path_to(Trie trie, int32_t node, int32_t depth):

@@ -759,6 +759,9 @@ cdef class JsonMachine(Machine):
     cdef int leaf_loops(self, const Leaf* at, uint64_t* out) except -1 nogil:
         return self.strings.loops(at, out)
 
+    cdef bint leaf_roams(self, const Leaf* at) noexcept nogil:
+        return self.strings.roams(at)
+
     cdef int ready_leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) noexcept nogil:
         cdef Leaf new = at[0]
         cdef int32_t v

@@ -40,6 +40,9 @@ cdef class Machine:
     cdef int telling(self, const State* at, uint64_t* out) except -1 nogil
     # The ASCII bytes after which a leaf is what it was (bit b & 63 of word b >> 6); by default none is known.
     cdef int leaf_loops(self, const Leaf* at, uint64_t* out) except -1 nogil
+    # Is the leaf one that goes on after any characters of a JSON string? Then its tokens are sorted as those of a free string are, but for
+    # what follows its end. By default none is known.
+    cdef bint leaf_roams(self, const Leaf* at) noexcept nogil
     # Does the grammar name tokens by their ids? Otherwise nobody need ask for them.
     cdef readonly bint names_tokens
     # The state after a token as the unit that the grammar names, not as the bytes that it may spell: DEAD or ALIVE.

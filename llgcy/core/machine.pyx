@@ -49,6 +49,9 @@ cdef class Machine:
         out[0] = out[1] = 0
         return 0
 
+    cdef bint leaf_roams(self, const Leaf* at) noexcept nogil:
+        return False
+
     cdef int step_token(self, const State* at, int32_t id, State* out) except -1 nogil:
         return DEAD
 

@@ -89,6 +89,7 @@ cdef class Masks:
     cdef int _nothing(self, const State* key) except -1
     cdef int _classified(self, Work work, const State* at) except -1 nogil
     cdef int _classify(self, Work work, const Leaf* leaf) except -1
+    cdef Classification _classify_like_free(self, Work work, const Leaf* leaf)
     cdef int _classify_free(self, Work work, bint counted) except -1
     cdef int _answer(self, Work work, const Mask* mask, const State* at, uint32_t* out) except -1 nogil
     cdef const Mask* _keep(self, Work work) except NULL

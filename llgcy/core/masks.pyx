@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
-from llgcy.core.classify cimport Classification, Crossing, classify, leaves_of
+from llgcy.core.classify cimport Classification, Crossing, classify, classify_roaming, leaves_of
 from llgcy.core.lock cimport Lock, lock_stripe, unlock_stripe
 from llgcy.core.machine cimport Machine, Split
 from llgcy.core.shelf cimport Mask, Shelf
@@ -418,7 +418,9 @@ cdef class Masks:
                 if content is not None:
                     by = self.vocabulary.recall(content)
                 if by is None:
-                    by = classify(self.machine, self.vocabulary, self.lock, leaf, False)
+                    by = self._classify_like_free(work, leaf)
+                    if by is None:
+                        by = classify(self.machine, self.vocabulary, self.lock, leaf, False)
                     if content is not None:
                         self.vocabulary.remember(content, by, by.bytes)
                 work.hold()
@@ -430,6 +432,13 @@ cdef class Masks:
                 self._turn()
         work.by, work.leaves = known
         return 0
+
+    cdef Classification _classify_like_free(self, Work work, const Leaf* leaf):
+        """The classification of a place where whatever characters come, the lexeme goes on; None: it is no such place."""
+        if not self.machine.leaf_roams(leaf):
+            return None
+        self._classify_free(work, False)
+        return classify_roaming(self.machine, self.vocabulary, self.lock, leaf, work.by)
 
     cdef int _classify_free(self, Work work, bint counted) except -1:
         """The classification of free strings, which all grammars of a vocabulary share."""

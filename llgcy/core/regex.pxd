@@ -49,6 +49,7 @@ cdef struct Edge:
 cdef struct Term:
     uint8_t kind            # Kind
     uint8_t flags           # set of Flag
+    uint8_t roams           # known at creation: every text of symbols is the beginning of a text of the language
     int32_t edge_count      # -1: edges not made yet
     int32_t a               # child, or handle of the payload in `cells`
     int32_t b               # second child, or number of elements of the payload
@@ -152,6 +153,7 @@ cdef class Regexes:
     cdef int32_t intern(self, Kind kind, int32_t a, int32_t b, uint32_t low, uint32_t high, const int32_t* payload, int32_t n) except -1 nogil
     cdef uint8_t flags_of(self, const Term* t) noexcept nogil
     cdef bint padded(self, const Term* t) noexcept nogil
+    cdef bint roaming(self, const Term* t) noexcept nogil
     cdef bint dive(self, int32_t id) except -1 nogil
     cdef list nearest_text(self, int32_t state)
     cdef uint32_t least_of(self, const Term* t) noexcept nogil

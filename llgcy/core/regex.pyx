@@ -260,6 +260,7 @@ cdef class Regexes:
         t.flags, t.least, t.most = self.flags_of(t), self.least_of(t), self.most_of(t)
         if self.padded(t):
             t.flags |= PADDED
+        t.roams = self.roaming(t)
         self.index.add(hash, id)
         return id
 
@@ -279,6 +280,23 @@ cdef class Regexes:
                 if not self.term(ids[i]).flags & PADDED:
                     return False
             return True
+        return False
+
+    cdef bint roaming(self, const Term* t) noexcept nogil:
+        """See Term.roams: a pattern that is searched for in a text, and all its derivatives."""
+        cdef int32_t i
+        cdef const int32_t* ids
+        if t.flags & (LOCATED | OPEN):
+            return False
+        if t.kind == K_REPEAT:
+            return t.a == self.any and t.high == ENDLESS
+        if t.kind == K_CAT:
+            return self.term(t.a).roams and self.term(t.b).flags & (POSITIVE | LIVE) != 0
+        if t.kind == K_OR:
+            ids = <const int32_t*>self.cells.at(t.a)
+            for i in range(t.b):
+                if self.term(ids[i]).roams:
+                    return True
         return False
 
     cdef uint32_t least_of(self, const Term* t) noexcept nogil:

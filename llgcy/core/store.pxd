@@ -47,8 +47,8 @@ cdef extern from *:
     uint64_t hash_bytes "llgcy_hash"(const void* data, size_t n) noexcept nogil     # well mixed, not keyed
 
 cdef enum:
-    FIRST_BITS = 6          # the first chunk of an arena holds 1 << FIRST_BITS records
-    CHUNKS = 26             # ... and the last one 1 << 31: handles fill an int32
+    FIRST_BITS = 4          # the first chunk of an arena holds 1 << FIRST_BITS records
+    CHUNKS = 28             # ... and the last one 1 << 31: handles fill an int32
 
 @cython.final
 cdef class Budget:
@@ -63,7 +63,7 @@ cdef class Budget:
 cdef class Arena:
     """Records of one size; handle = number of the record, from 0."""
     cdef Budget budget
-    cdef char* chunks[CHUNKS]       # chunk i: records [64 * (2**i - 1), 64 * (2**(i+1) - 1)); NULL: not made yet
+    cdef char* chunks[CHUNKS]       # chunk i: records [16 * (2**i - 1), 16 * (2**(i+1) - 1)); NULL: not made yet
     cdef size_t size                # bytes of a record, > 0
     cdef readonly int32_t length    # records in use or skipped at the end of a chunk
     cdef int32_t add(self, int32_t n) except -1 nogil        # n neighbours, zeroed, which lie side by side in memory; the first handle

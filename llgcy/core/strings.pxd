@@ -113,6 +113,8 @@ cdef class Strings:
     # The leaf after n more characters of a free rest, see Split.free.
     # The ASCII bytes that lead from a leaf back to it: bit b & 63 of word b >> 6.
     cdef int loops(self, const Leaf* at, uint64_t* out) except -1 nogil
+    # Does a leaf without names stay inside whatever characters come, all of them in one and the same way as in a free string?
+    cdef bint roams(self, const Leaf* at) noexcept nogil
     # What the future of a leaf without names depends on, the same in every grammar: a hashable object; None inside a character.
     cdef object content(self, const Leaf* at)
     # The bytes between two characters after which names may still tell a state apart, or that end the text: bit b & 63 of word
