@@ -31,10 +31,12 @@ cdef struct Near:           # shortest text from a joint state to a goal
     int32_t length          # characters, -1: there is none
     int32_t farthest        # no state that can follow has a larger `length`; UNKNOWN, or -1: too many states to say
 
-cdef struct Visit:          # of a breadth-first search
+cdef struct Visit:          # of a search
     int32_t state
     int32_t parent          # place in the queue, -1 at the start
     int32_t depth           # characters read
+    int32_t least           # characters of a text this way, at least
+    int32_t next            # in the list of visits to come, -1: the last one
 
 @cython.final
 cdef class Patterns:
@@ -68,6 +70,7 @@ cdef class Patterns:
     cdef bint padded(self, int32_t goal, int32_t state) noexcept nogil
     cdef bint must_hold(self, int32_t goal) noexcept nogil
     cdef int32_t search_near(self, int32_t goal, int32_t state) except -2 nogil
+    cdef int32_t at_least(self, int32_t goal, int32_t state) noexcept nogil
     cdef Near* remember(self, int32_t goal, int32_t state, int32_t length) except NULL nogil
     cdef Near* recall(self, int32_t goal, int32_t state) noexcept nogil
     cdef void* room(self, size_t bytes) except NULL nogil

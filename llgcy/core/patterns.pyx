@@ -5,7 +5,7 @@ from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memset
 
 from llgcy.core.lists cimport List, Lists
-from llgcy.core.regex cimport PADDED, POSITIVE, Edge, Regexes
+from llgcy.core.regex cimport NONE, PADDED, POSITIVE, Edge, Regexes
 from llgcy.core.store cimport Arena, Budget, Index, Probe, mix
 
 from llgcy.errors import LimitError
@@ -202,10 +202,14 @@ cdef class Patterns:
         return near
 
     cdef int32_t search_near(self, int32_t goal, int32_t state) except -2 nogil:
-        """Breadth first. Remembers the answer for the states on the way to the goal, or for all states met where there is none."""
+        """A* (Hart, Nilsson, Raphael 1968), the deepest of equals first: each pattern promises how many characters it takes at least.
+
+        Remembers the answer for the states on the way to the goal, or for all states met where there is none.
+        """
         cdef Near* near = self.recall(goal, state)
         cdef Visit* queue
-        cdef int32_t at = 0, length = 1, best = -1, best_at = -1, rest, count, i, target, term
+        cdef int32_t at = 0, length = 1, best = -1, best_at = -1, rest, count, i, target, term, step, level
+        cdef int32_t now = 0, later = -1        # lists of visits to come: with texts of `level` characters, and longer ones
         cdef const Edge* edges
         if near != NULL:
             self.joint(state).goal, self.joint(state).near = goal, near.length
@@ -218,10 +222,33 @@ cdef class Patterns:
         self.fuel = FUEL
         self.search += 1
         queue = <Visit*>self.room(sizeof(Visit))
-        queue[0].state, queue[0].parent, queue[0].depth = state, -1, 0
-        self.joint(state).seen = self.search
-        while at < length and (best < 0 or queue[at].depth < best):
+        queue[0].state, queue[0].parent, queue[0].depth, queue[0].next = state, -1, 0, -1
+        queue[0].least = level = self.at_least(goal, state)
+        if level == NO_BOUND:
+            self.remember(goal, state, -1)
+            return -1
+        while best < 0 or level < best:
+            if now < 0:                 # on to the longer texts
+                level, at, later = NO_BOUND, later, -1
+                step = at
+                while step >= 0:
+                    level = min(level, queue[step].least)
+                    step = queue[step].next
+                if at < 0:
+                    break
+                while at >= 0:
+                    step = queue[at].next
+                    if queue[at].least == level:
+                        queue[at].next, now = now, at
+                    else:
+                        queue[at].next, later = later, at
+                    at = step
+                continue
+            at, now = now, queue[now].next
             target = queue[at].state
+            if self.joint(target).seen == self.search:
+                continue
+            self.joint(target).seen = self.search
             rest = 0
             if not self.meets(goal, target):
                 near = self.recall(goal, target)
@@ -233,21 +260,47 @@ cdef class Patterns:
                 self.burn(count)
                 for i in range(count):
                     target = edges[i].next
-                    if self.joint(target).seen != self.search:
-                        self.joint(target).seen = self.search
-                        queue = <Visit*>self.room((<size_t>length + 1) * sizeof(Visit))
-                        queue[length].state, queue[length].parent, queue[length].depth = target, at, queue[at].depth + 1
-                        length += 1
-            at += 1
+                    if self.joint(target).seen == self.search:
+                        continue
+                    step = self.at_least(goal, target)
+                    if step == NO_BOUND:
+                        continue
+                    queue = <Visit*>self.room((<size_t>length + 1) * sizeof(Visit))
+                    queue[length].state, queue[length].parent, queue[length].depth = target, at, queue[at].depth + 1
+                    queue[length].least = <int32_t>min(<int64_t>queue[at].depth + 1 + step, <int64_t>NO_BOUND - 1)
+                    if queue[length].least <= level:
+                        queue[length].next, now = now, length
+                    else:
+                        queue[length].next, later = later, length
+                    length += 1
         if best < 0:
             for i in range(length):
-                self.remember(goal, queue[i].state, -1)
+                if self.recall(goal, queue[i].state) == NULL:
+                    self.remember(goal, queue[i].state, -1)
         else:
             at = best_at
             while at >= 0:
-                self.remember(goal, queue[at].state, best - queue[at].depth)
+                if self.recall(goal, queue[at].state) == NULL:
+                    self.remember(goal, queue[at].state, best - queue[at].depth)
                 at = queue[at].parent
         return best
+
+    cdef int32_t at_least(self, int32_t goal, int32_t state) noexcept nogil:
+        """Characters that every text to the goal has at least; NO_BOUND: there is none, as is plain to see."""
+        cdef const List* vector = self.vectors.at(state)
+        cdef const List* accepts = self.goals.at(goal)
+        cdef const List* wanted
+        cdef int32_t i, j, least = NO_BOUND, most, term
+        for i in range(accepts.count):
+            wanted, most = self.accepts.at(accepts.items[i]), 0
+            for j in range(wanted.count):
+                term = vector.items[wanted.items[j]]
+                if term == NONE:
+                    most = NO_BOUND
+                    break
+                most = max(most, <int32_t>min(self.terms.term(term).least, <uint32_t>NO_BOUND - 1))
+            least = min(least, most)
+        return least
 
     cdef bint padded(self, int32_t goal, int32_t state) noexcept nogil:
         """Is every text to the goal still one with more characters behind it?"""
@@ -286,11 +339,11 @@ cdef class Patterns:
                     length += 1
             at += 1
         near.farthest = largest
-        if largest >= 0:                # what follows them follows from here: the bound holds for them too
-            for i in range(1, length):
-                near = self.recall(goal, states[i])
-                if near.farthest == UNKNOWN:
-                    near.farthest = largest
+        # What follows them follows from here: the bound holds for them too. Where there is none, nearly as many states follow most of them.
+        for i in range(1, length):
+            near = self.recall(goal, states[i])
+            if near != NULL and near.farthest == UNKNOWN:
+                near.farthest = largest
         return largest
 
     # -- lengths --------------------------------------------------------------------------------------------------------
