@@ -1,5 +1,5 @@
 """The command line: ``llgcy generate`` writes texts under a grammar, ``llgcy check`` says whether grammars compile, ``llgcy explain`` why a
-text is refused, ``llgcy demo`` shows a model.
+text is refused, ``llgcy demo`` shows a model, ``llgcy bench`` compares engines.
 
 Exit status: 0 where all went well; 1 where a grammar, a tokenizer or the sample is refused; 2 where the command can't be understood or
 a file can't be read.
@@ -15,13 +15,13 @@ from typing import TextIO
 
 import llgcy
 from llgcy import demo
+from llgcy.bench import command as bench
 from llgcy.demo import GEMMA, load
 from llgcy.errors import GrammarError, LimitError, LlgcyError, TokenizerError
+from llgcy.progress import Bar
 from llgcy.schema.profiles import PROFILES
 from llgcy.standin import StandIn
 from llgcy.version import __version__
-
-WIDTH = 40           # characters of the progress bar
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -95,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--tokenizer", metavar="PATH", help="for --trace: a tokenizer.json or the folder that holds one; by default the one in the package")
     explain.set_defaults(run=_explain)
 
+    bench.add(commands, _natural)
     shown = commands.add_parser("demo", help="let a model write under some grammars, and measure what that costs",
                                description="Let a model write under four grammars, and without them, and measure what the constraint costs.")
     shown.add_argument("--model", metavar="FILE", default=GEMMA, help="a GGUF file for llama-cpp-python, or gemma (default): the model of the package "
@@ -147,7 +148,7 @@ def _generate(options: argparse.Namespace) -> int:
         grammar = make(text)
         _warn(source, grammar)
         write = _writer(grammar, options)
-        with _Bar(options.n, sys.stderr) as bar:
+        with Bar(options.n, sys.stderr) as bar:
             for done in range(options.n):
                 bar.show(done)
                 output = write(done)
@@ -198,33 +199,6 @@ def _text(compiled: llgcy.CompiledGrammar, tokenizer: llgcy.Tokenizer, model: St
         if matcher.is_terminated():
             return
         yield tokenizer.token_bytes(token) or b""
-
-
-class _Bar:
-    """A progress bar, where there is a terminal to show it and more than one step to wait for."""
-
-    def __init__(self, steps: int, stream: TextIO):
-        self.steps, self.stream, self.shown = steps, stream, steps > 1 and stream.isatty()
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.clear()
-
-    def show(self, done: int) -> None:
-        if self.shown:
-            full = WIDTH * done // self.steps
-            self._write(f"\r[{'#' * full}{'.' * (WIDTH - full)}] {done}/{self.steps}")
-
-    def clear(self) -> None:
-        """Wipe it, so that output may go to the same terminal."""
-        if self.shown:
-            self._write("\r\x1b[K")
-
-    def _write(self, text: str) -> None:
-        self.stream.write(text)
-        self.stream.flush()
 
 
 # demo
