@@ -35,6 +35,67 @@ class Test:
         self.value, self.yes, self.no = value, {}, {}
 
 
+class Decided:
+    """A formula under several sets of tests that hold, while all others fail.
+
+    It is decided once, for the tests that hold `usually`; under another set only those of its parts are decided again that ask what
+    is different. So the branches of a long disjunction, each with a constant of its own, cost a branch each, not a disjunction each.
+
+    Parameters
+    ----------
+    formulas : Formulas
+    formula : int
+    tests : list of Test
+    usually : int
+        Set of tests: bit i for test i.
+    """
+
+    def __init__(self, formulas, formula, tests, usually):
+        fs = self.formulas = formulas
+        self.formula, self.tests, self.usually, self.truths = formula, tests, usually, {}
+        for i, test in enumerate(tests):
+            self.truths.update(test.yes if usually >> i & 1 else test.no)
+        content, decided, asked = fs.nodes[formula >> 1], frozenset(self.truths), frozenset().union(*[test.yes for test in tests])
+        self.parts = content[1] if content[0] == "and" else (formula & -2,)
+        self.places, self.left = {}, {}         # of the parts, by atom; what is left of a part, by place
+        for i, part in enumerate(self.parts):
+            left = fs.assigned(part, self.truths, decided)
+            if left != TRUE:
+                self.left[i] = left
+            for atom in asked & fs.support(part):
+                self.places.setdefault(atom, []).append(i)
+
+    def where(self, which):
+        """The formula where just the tests of a set hold."""
+        fs, changed, open_ = self.formulas, {}, []
+        for i in bits(which ^ self.usually):
+            test = self.tests[i]
+            if which >> i & 1:
+                changed.update(test.yes)
+            else:
+                changed.update(test.no)
+                open_ += [atom for atom in test.yes if atom not in test.no]
+        changed.update(dict.fromkeys(open_))    # None: they are open again
+        about = {i for atom in changed for i in self.places.get(atom, ())}
+        found = [left for i, left in self.left.items() if i not in about]
+        for i in about:
+            truths = {}
+            for atom in fs.support(self.parts[i]):
+                truth = changed[atom] if atom in changed else self.truths.get(atom)
+                if truth is not None:
+                    truths[atom] = truth
+            found.append(fs.assign(self.parts[i], truths))
+        return fs.all_of(found) ^ (self.formula & 1)
+
+
+def bits(mask):
+    """The members of a set that is an int, ascending."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
 class Leaves:
     """The classes of one value, one at a time.
 
@@ -74,14 +135,13 @@ class Leaves:
             self.todo.append((residual, value, tests, True))
             return
         rest = [t for t in tests if t not in plain]
-        for which, cell in self.cells(plain):
+        cells = self.cells(plain)
+        decided = Decided(fs, residual, plain, max((which for which, _ in cells), key=int.bit_count))
+        for which, cell in cells:
             cell = fs.both(value, cell)
             if cell == NOTHING:
                 continue
-            truths = {}
-            for i, test in enumerate(plain):
-                truths.update(test.yes if which >> i & 1 else test.no)
-            left = fs.assign(residual, truths)
+            left = decided.where(which)
             if left != FALSE and (yield cell):
                 self.todo.append((left, cell, rest, True))
         self.todo.sort(key=lambda way: fs.zero(way[0]))

@@ -562,6 +562,8 @@ class _Constants:
         self.formulas = formulas
 
     def of(self, values):
+        if all([v.__class__ is str for v in values]):       # as most are
+            return self.formulas.value(string=self.formulas.names(values))
         made = {}                       # value formula of containers, by id()
         todo = [(v, False) for v in values]
         opened = 0

@@ -10,7 +10,7 @@ A residual is split into what no member changes, and the rest:
 * *Components* are the other conjuncts, in groups that share no name. A member touches one of them at most.
 """
 from llgcy.errors import LimitError
-from llgcy.schema.derive import Test
+from llgcy.schema.derive import Test, bits
 from llgcy.schema.formula import ANYTHING, FALSE, NOTHING, TRUE
 from llgcy.schema.strings import Outcomes, StringSpec, fresh_word
 
@@ -18,14 +18,6 @@ from llgcy.schema.strings import Outcomes, StringSpec, fresh_word
 WRITTEN_OUT = 64
 #: As many at most, where a class must have a member, or bounds on the number of members ask for more.
 NAMES = 10_000
-
-
-def bits(mask):
-    """The members of a set of outcomes, ascending."""
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
 
 
 class Keys:

@@ -281,22 +281,36 @@ class Texts:
         outcomes, numbers = [()], {}
 
         def outcome(truths):
-            which = tuple(i for i, t in enumerate(truths) if t)
-            if not which:
+            """The number of a set of formulas that hold: bit i for formula i."""
+            if not truths:
                 return 0
-            if which not in numbers:
-                numbers[which] = len(outcomes)
-                outcomes.append(which)
-            return numbers[which]
+            if truths not in numbers:
+                numbers[truths] = len(outcomes)
+                outcomes.append(tuple(i for i in range(len(formulas)) if truths >> i & 1))
+            return numbers[truths]
         words, lengths, terms = self.facts(formulas)
-        holds = self.formulas.holds_text
-        names = tuple((w, outcome([holds(f, w) for f in formulas])) for w in words)
+        holds, nodes = self.formulas.holds_text, self.formulas.nodes
+        # what lists of words say is read off the lists, or many formulas about many words would cost their product
+        always, listed, others = 0, dict.fromkeys(words, 0), []
+        for i, f in enumerate(formulas):
+            content = nodes[f >> 1]
+            if content[0] != "in" and f > FALSE:
+                others.append((i, f))
+                continue
+            if f & 1 if content[0] == "in" else f == TRUE:
+                always |= 1 << i
+            for word in content[1] if content[0] == "in" else ():
+                listed[word] |= 1 << i
+        if others:
+            for word in listed:
+                listed[word] |= sum(1 << i for i, f in others if holds(f, word))
+        names = tuple((word, outcome(always ^ which)) for word, which in listed.items())
         windows = []
         try:
             for low, high in self.windows(lengths):
                 table = Outcomes()
                 for bits, truths in self.leaves(formulas, low, terms, False):
-                    number = outcome([f == TRUE for f in truths])
+                    number = outcome(sum(1 << i for i, f in enumerate(truths) if f == TRUE))
                     if number:
                         table[bits] = number
                 if table:
@@ -310,7 +324,7 @@ class Texts:
             if len(terms) > ALTERNATIVES:
                 raise LimitError(f"{len(terms)} alternatives for one string, each with patterns; the limit is {ALTERNATIVES}") from None
             for bits in range(1, 1 << len(terms)):
-                table[bits] = outcome([bits >> terms.index(t) & 1 for t in whole])
+                table[bits] = outcome(sum(1 << i for i, t in enumerate(whole) if bits >> terms.index(t) & 1))
             windows = [(0, None, table)]
         if len(outcomes) == 1:
             return None, outcomes
