@@ -84,7 +84,10 @@ def refusal(text: bytes, offset: int, matcher: Matcher, is_json: bool, endings: 
         return InvalidInstanceError("no value is valid by this schema", "", 0, "nothing")
     expected = _expected(place, allowed) or "something else before"
     if endings:
-        example = _example(matcher, read, place, where, text[offset:offset + 1])
+        try:
+            example = _example(matcher, read, place, where, text[offset:offset + 1])
+        except (LimitError, RecursionError):        # a document that the schema asks for may be large
+            example = None
         if example is not None:
             expected = f"{expected} (a value such as {example})" if place.state == "in string" else f"{expected}, such as {example}"
     if offset == len(text) and not (place.state == "in number" and _WHOLE_NUMBER.fullmatch(text, place.lexeme)):

@@ -55,6 +55,9 @@ class Validator:
     *What is text?* As everywhere in llgcy, a str is JSON text, and so are bytes (UTF-8). All other objects are values. The methods
     with ``_value`` take every object for a value, a str for a string.
 
+    A few formats are enforced by a part of their language (see `llgcy.schema.formats`), so that a valid text of them may be refused, a host
+    name with ``xn--`` for one; ``warnings`` name them, ``formats="strict"`` refuses the schema, ``formats="annotation"`` leaves formats out.
+
     Members may come in any order, numbers in any spelling, characters in any escape, white space in any amount. A name that stands
     twice in one object makes a text invalid, since readers disagree on what it means. A text may be nested 2,000 levels deep and have
     2**31 - 1 bytes; beyond, `LimitError` is raised. One validator may be used by many threads.
@@ -88,7 +91,7 @@ class Validator:
             With the ``path`` in the document as a JSON pointer, the byte ``offset`` of the first byte that no valid text has there (None
             where the document is a Python value), and what was ``expected``.
         LimitError
-            It is nested too deeply, or too long.
+            It is nested too deeply, or too long; or the schema has too many alternatives for what has been read.
         TypeError
             It is a Python object that stands for no JSON value.
         """

@@ -292,6 +292,18 @@ def test_errors_say_where_and_what(schema, text, path, offset, message, expected
     assert (again.path, again.offset, again.expected, str(again)) == (error.path, error.offset, error.expected, str(error))
 
 
+def test_examples_that_are_too_large_are_left_out():
+    defs = {f"d{i}": {"type": "object", "required": ["a", "b"], "properties": dict.fromkeys("ab", {"$ref": f"#/$defs/d{i + 1}"})} for i in range(60)}
+    deep = {"$ref": "#/$defs/d0", "$defs": {**defs, "d60": {"type": "integer"}}}        # 2**60 integers
+    chain = {"const": 1}
+    for _ in range(900):
+        chain = {"type": "array", "minItems": 1, "items": chain}
+    for schema in (deep, chain, {"type": "array", "minItems": 10 ** 9}, {"type": "string", "minLength": 10 ** 9}):
+        with pytest.raises(InvalidInstanceError) as caught:
+            validate_json("true", schema)
+        assert caught.value.path == "" and caught.value.offset == 0 and len(str(caught.value)) < 400
+
+
 def test_the_offset_is_where_no_valid_text_goes_on():
     grammar = llgcy.Grammar.from_json_schema(PERSON, property_order="any", number_spelling="any")
     for text in ('{"name":"Annabelle","age":1}', '{"age":151}', '{"age":"x"}', '{"nam":1}', '{"name":"a","age":1,"name":"b"}'):

@@ -4,6 +4,7 @@ Between its tokens a document is read by a small automaton over white space, the
 """
 import re
 from array import array
+from functools import lru_cache
 from typing import NamedTuple, Optional
 
 from llgcy.core.regex import Regexes
@@ -115,6 +116,7 @@ def escapes(option):
     return escape_set(option.replace("U", "u"), "any" if "U" in option else "controls")
 
 
+@lru_cache(32)
 def table(white, item, key, surrounded):
     """The automaton between tokens, as the bytes of an array of int32 with eight columns.
 

@@ -14,6 +14,8 @@ COMBINATIONS = 256
 ALTERNATIVES = 14
 #: Steps that counting the words of one class may take.
 COUNTING = 20_000
+#: Characters of a text that is written out.
+LONGEST_WITNESS = 1 << 24
 
 
 class Outcomes(dict):
@@ -165,9 +167,11 @@ class Texts:
             elif content[0] == "re" and not f & 1:
                 found = self.regexes.alive(content[1])
             else:
-                words, _, terms = self.facts((f,))
+                words, lengths, terms = self.facts((f,))
                 general = self.without_words(f)
-                if not terms or words or general == FALSE:
+                if not terms and general != FALSE and any(n and self.holds_length(general, n) for n in self.cuts(lengths)):
+                    found = True        # there are texts of this length, however long they are
+                elif not terms or words or general == FALSE:
                     found = self.witness(f) is not None
                 else:
                     found = self.regexes.alive(self.term(f))
@@ -201,12 +205,19 @@ class Texts:
 
     def plain_witness(self, general, lengths, excluded):
         """A text for a formula of lengths alone."""
-        for n in sorted({0, 1, *lengths, *[n + 1 for n in lengths]}):
+        for n in self.cuts(lengths):
             if self.holds_length(general, n):
+                if n > LONGEST_WITNESS:
+                    raise LimitError(f"the shortest text has {n:,} characters; the limit is {LONGEST_WITNESS:,}")
                 word = fresh_word(n, excluded)
                 if word is not None:
                     return word
         return None
+
+    @staticmethod
+    def cuts(lengths):
+        """Lengths of which one holds a formula of these bounds, if any does."""
+        return sorted({0, 1, *lengths, *[n + 1 for n in lengths]})
 
     def holds_length(self, f, n):
         """Whether a formula of lengths holds of texts of `n` characters."""
