@@ -183,6 +183,7 @@ class Rust(Scanner):
         found = unicode.lookup(key.strip(), value and value.strip(), loose=True)
         if found is None:
             raise self.error(f"the property {name!r} is not known (Unicode {unicode.UNICODE_VERSION})", start)
+        found = self.folded(found)                          # case variants count before the negation
         return charset.complement(found) if negated else found
 
     # -- classes, nested on a stack of their own
@@ -237,7 +238,7 @@ class Rust(Scanner):
         if found is None:
             return False
         self.pos = end + 2
-        bracket.ranges += self.negation(charset.of(found)) if name.startswith("^") else found
+        bracket.ranges += self.negation(self.folded(charset.of(found))) if name.startswith("^") else found
         return True
 
     def member(self, c, start):
