@@ -48,7 +48,7 @@ PLACES = {
 LOOKS = {"(?=": "look-ahead", "(?!": "negated look-ahead", "(?<=": "look-behind", "(?<!": "negated look-behind"}
 REPEATS = ["*", "+", "?", "{2}", "{1,}", "{1,2}"]
 GROUPS = {"python": {"(": "a group", "(?:": "a group that captures nothing", "(?P<g%d>": "a named group", "(?i:": "a group with i", "(?s:": "a group with s", "(?-i:": "a group without i"},
-          "rust": {"(": "a group", "(?:": "a group that captures nothing", "(?P<g%d>": "a named group", "(?<g%d>": "a named group, short", "(?i:": "a group with i", "(?s:": "a group with s"},
+          "rust": {"(": "a group", "(?:": "a group that captures nothing", "(?P<g%d>": "a named group", "(?<g%d>": "a short named group", "(?i:": "a group with i", "(?s:": "a group with s"},
           "ecma": {"(": "a group", "(?:": "a group that captures nothing", "(?<g%d>": "a named group", "(?i:": "a group with i", "(?s:": "a group with s"}}
 FLAGS = {"python": ["i", "s", "m", "x", "a"], "rust": ["i", "s", "m", "x", "U"], "ecma": []}
 
