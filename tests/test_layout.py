@@ -192,6 +192,21 @@ def test_masks_are_what_single_steps_say(options):
         assert validator.is_valid(text) and g.accepts(text)
 
 
+@pytest.mark.parametrize("escapes", ["needed", "short", 'nu"\\'])
+@pytest.mark.parametrize("schema", [{"type": "string"}, {"type": "string", "pattern": "b[cd]"}, {"type": "string", "minLength": 3, "maxLength": 20},
+                                    {"type": "string", "not": {"pattern": "[\n/]"}}, {"enum": ["a\n", "tags", "x" * 30]}, {"type": "object", "maxProperties": 2}], ids=str)
+def test_masks_inside_of_strings_with_fewer_escapes(schema, escapes):
+    tokenizer = llgcy.Tokenizer.default()
+    compiled, mask = llgcy.compile(grammar(schema, escapes=escapes), tokenizer), llgcy.allocate_bitmask(1, tokenizer.vocab_size)
+    for text in (b'"', b'"ab', b'"abc', b'"\\', b'"a\\u00', b'"x' + b"y" * 12, b'{"', b'{"a\\', b'{"a":{"'):
+        matcher = compiled.matcher()
+        if matcher.accept_bytes(text):
+            matcher.fill_next_token_bitmask(mask)
+            for token in range(tokenizer.vocab_size):
+                allowed = mask[0, token // 32] >> token % 32 & 1
+                assert matcher.validate_tokens([token]) == allowed, (text, tokenizer.token_bytes(token))
+
+
 # ---------------------------------------------------------------------------------------------------------- escapes
 
 SPELLINGS = {"any": lambda c, s: True,
