@@ -3,6 +3,7 @@ import collections
 import functools
 import random
 
+import llguidance
 import numpy as np
 import pytest
 from lark_random import EOS, SIGNS, SPECIALS, grammars
@@ -235,6 +236,27 @@ def test_nothing_is_recorded_without_the_attribute():
     assert matcher_of('start: a\na[capture]: "x"', "").captures() == []
 
 
+@pytest.mark.parametrize("lark, text", [
+    ('start: a b\na[capture]: /[0-9]+/\nb[capture="B"]: "x"', "12x"),
+    (SUFFIXED.format("suffix"), "aabz"),
+    (SUFFIXED.format("stop"), "aabz"),
+    ('start: out "z"\nout[capture]: x "b"\nx[capture]: "a"\n%ignore " "', "a  b  z"),
+    ('start: "<" x ">"\nx[capture]: %json {"type": "object"}', '<{"a": [1, 2]}>'),
+    ('start: "<" %lark {\nstart: x "," y\nx[capture]: /[0-9]+/\ny[capture]: /[a-z]/\n} ">"', "<1,b>"),
+])
+def test_llguidance_records_the_same(lark, text):
+    """... where one reading is possible, in another order."""
+    class Bytes:
+        eos_token_id, bos_token_id, special_token_ids = 256, None, [256]
+        tokens = [bytes([i]) for i in range(256)] + [b"<eos>"]
+
+        def __call__(self, text):
+            return list(text.encode() if isinstance(text, str) else text)
+    peer = llguidance.LLMatcher(llguidance.LLTokenizer(llguidance.TokenizerWrapper(Bytes())), lark)
+    assert all(peer.consume_token(byte) for byte in text.encode())
+    assert sorted(matcher_of(lark, text).captures()) == sorted(peer.get_captures())
+
+
 def test_named_grammars():
     grammar = llgcy.Grammar.from_grammars([
         {"lark_grammar": 'start: "a" n "," r "," @sub\nn[capture]: @n\nr[capture]: @r'}, {"name": "n", "json_schema": {"type": "integer"}},
@@ -291,6 +313,9 @@ def test_tokens():
     compiled = llgcy.compile(llgcy.Grammar.from_lark('start: all "b"\nall[capture, stop="", stop_capture="s"]: /a+/'), tokenizer)
     matcher = compiled.matcher()
     assert matcher.accept_tokens([0, 0, 4, 1]) == 4 and matcher.captures() == [("all", b"aa"), ("s", b"")]
+    matcher = llgcy.compile(llgcy.Grammar.from_lark('start: all\nall[capture, stop="", stop_capture="s"]: /a+/'), tokenizer).matcher()
+    assert matcher.accept_tokens([0, 0]) == 2 and matcher.captures() == [("all", b"aa")]
+    assert matcher.accept_token(4) and matcher.is_terminated() and matcher.captures() == [("all", b"aa"), ("s", b"")]
 
 
 def test_prompt():

@@ -1020,7 +1020,8 @@ cdef class Matcher:
 
         The text so far is read as the grammar's first reading of it has it, decided from the outside in: a rule takes the first of its
         alternatives that fits, of an alternative each part takes from the left as much as it can. Where the text may end, it is taken
-        for a whole one; elsewhere what is still being read goes on to its end, and only rules that have ended are listed.
+        for a whole one; elsewhere what is still being read goes on to its end, and only rules that have ended are listed. Each call
+        reads all of the text again, by a parser that is slower than the engine by far: call it where captures are needed.
 
         Returns
         -------

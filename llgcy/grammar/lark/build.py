@@ -277,7 +277,8 @@ class _Builder:
         def error(key, message, kind=GrammarError):
             return self.source.error_at(attributes[key].at, message, kind)
         if "max_tokens" in get:
-            raise error("max_tokens", "the attribute max_tokens is not supported yet: count the tokens where they are sampled",
+            raise error("max_tokens", "the attribute max_tokens is not supported yet: bound the length of the terminal, as in /.{0,200}/, or the tokens of "
+                                      "the whole text by CompiledGrammar.matcher(max_tokens=)",
                         UnsupportedKeywordError)
         if "stop" in get and "suffix" in get:
             raise error("suffix", "a rule has stop= or suffix=, not both")

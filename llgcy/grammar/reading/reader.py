@@ -65,10 +65,10 @@ class Reader:
         for id, text in steps:
             threads = self._step(chart, threads, atoms, units, id, text)
         recorder = _Recorder(self, chart, atoms, units)
-        choice, bases = Choice(chart, recorder), self._bases(chart, threads, atoms)
-        ends = [node for node in bases if chart.accepts(node)]
-        if end is not None and not ends:
+        choice, bases, ends = Choice(chart, recorder), self._bases(chart, threads, atoms), []
+        if end is not None:
             ends = [node for node in self._bases(chart, self._step(chart, threads, atoms, units, end, b""), atoms) if chart.accepts(node)]
+        ends = ends or [node for node in bases if chart.accepts(node)]
         if ends:
             choice.read(self.rules.start, 0, ends[0])
         else:
