@@ -214,6 +214,21 @@ def test_special_tokens():
     assert llgcy.compile(llgcy.Grammar.from_structural_tag(OLD), llgcy.Tokenizer.single_byte()).matcher().accept_bytes(CALL.encode())
 
 
+def test_special_tokens_behind_text():
+    """Begins and ends of which a part is a special token."""
+    vocabulary = [b"x", b"\n", b"f", b"<", b"i", b">", b"/", None, None, None]
+    tokenizer = llgcy.Tokenizer.from_vocab(vocabulary, special={"<i>": 7, "</i>": 8, "<end>": 9}, eos_token_id=9)
+    tag = {"begin": "\n<i>f", "content": {"type": "any_text"}, "end": ["\n</i>", "/f"]}
+    for triggers in ["\n<i>"], ["\n<i>f"], ["\n<"]:
+        form = {"type": "triggered_tags", "triggers": triggers, "tags": [tag]}
+        compiled = llgcy.compile(llgcy.Grammar.from_structural_tag({"type": "structural_tag", "format": form}), tokenizer)
+        begin, text, end = [1, 7, 2], [0, 1, 0], [1, 8]
+        for tokens in [*begin, *end], [0, *begin, *text, *end, 0], [1, 3, 4, 5, 2, *text, 1, 3, 6, 4, 5], [*begin, *text, 6, 2, *begin, *end], [0, 0]:
+            assert compiled.matcher().accept_tokens([*tokens, 9]) == len(tokens) + 1, (triggers, tokens)
+        for tokens, most in [([0, 7], 1), ([*begin, 0, 8], 4), ([1, 7, 0], 2), ([*begin, *text, *end, 8], 8), ([*begin, 9], 3)]:
+            assert compiled.matcher().accept_tokens(tokens) == most, (triggers, tokens)
+
+
 def test_formats_of_tokens():
     tokenizer = llgcy.Tokenizer.from_vocab([b"a", b"b", None, None, None, None], special={"<t>": 2, "</t>": 3, "<u>": 4, "<end>": 5}, eos_token_id=5)
     begin, end = {"type": "token", "token": "<t>"}, {"type": "token", "token": 3}

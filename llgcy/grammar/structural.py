@@ -152,11 +152,9 @@ class _Reader:
 
     def up_to(self, end, free, stops):
         """The ways in which free text comes to its end, as far as nothing of `stops` comes before."""
-        quiet = self.terminal("text", _both(free, _without(stops)))
         if end.token:
-            return [ir.Sequence((quiet, end.token))]
-        out = [self.first(text, free, stops) for text in end.texts]
-        return out + [ir.Sequence((quiet, _token(text))) for text in end.texts if _SPECIAL.fullmatch(text)]
+            return [ir.Sequence((self.quiet("", free, stops), end.token))]
+        return [self.first(text, free, stops) for text in end.texts] + [way for text in end.texts for way in self.by_token(text, free, stops)]
 
     def any_tokens(self, form, path):
         if form.get("max_tokens") is not None:
@@ -211,7 +209,7 @@ class _Reader:
     def triggered(self, form, end, path):
         triggers = self.strings(form, "triggers", path)
         free, stops = _without(self.strings(form, "excludes", path, some=False)), tuple(triggers) + (end.texts if end else ())
-        quiet, ways, used = self.terminal("text", _both(free, _without(stops))), [], set()
+        ways, used = [], set()
         for i, tag in enumerate(self.list(form, "tags", path)):
             place = (*path, self.field, i)
             begin = self.string(self.tag_of(tag, place), "begin", place)
@@ -220,14 +218,14 @@ class _Reader:
                 raise _error(f"no trigger begins the tag {ir.quote(begin)}, so it could never come", (*place, "begin"))
             used.update(found)
             begins = [ir.Sequence((self.first(trigger, free, stops), _written(begin[len(trigger):]))) for trigger in found]
-            special = _SPECIAL.match(begin)
-            if special:
-                begins.append(ir.Sequence((quiet, _token(special[0]), _written(begin[special.end():]))))
+            special = _SPECIAL.search(begin)
+            if special and any(len(trigger) > special.start() for trigger in found):
+                begins += self.by_token(begin, free, stops)
             ways.append(self.rule(f"tag {ir.quote(begin)}", self.tag(tag, place, _either(begins))))
         for trigger in triggers:
             if trigger not in used:
                 raise _error(f"no tag begins with the trigger {ir.quote(trigger)}, so no text could go on behind it", (*path, "triggers"))
-        return self.between(form, end, path, ways, self.up_to(end, free, stops) if end else [quiet])
+        return self.between(form, end, path, ways, self.up_to(end, free, stops) if end else [self.quiet("", free, stops)])
 
     def token_triggered(self, form, end, path):
         triggers = self.list(form, "trigger_tokens" if "trigger_tokens" in form else "triggers", path)
@@ -269,6 +267,16 @@ class _Reader:
         """Free text and a text behind it, which is the first one of `stops` to be complete."""
         body = ir.Both((ir.Shortest(ir.Sequence((_ANY, ir.Words(tuple(stops))))), ir.Sequence((free, ir.Literal(text)))))
         return self.terminal(f"text up to {ir.quote(text)}", body)
+
+    def by_token(self, text, free, stops):
+        """The ways in which free text comes to a text of which the part that looks like a special token is one."""
+        found = _SPECIAL.search(text)
+        return [ir.Sequence((self.quiet(text[:found.start()], free, stops), _token(found[0]), _written(text[found.end():])))] if found else []
+
+    def quiet(self, text, free, stops):
+        """Free text and a text behind it, in which none of `stops` is complete."""
+        body = ir.Sequence((free, ir.Literal(text))) if text else free
+        return self.terminal(f"text up to {ir.quote(text)}" if text else "text", _both(body, _without(stops)))
 
     def terminal(self, name, body):
         return _defined(self.terminals, name, body)
