@@ -12,6 +12,14 @@ WIDE = {"type": "object", "properties": {f"property_{number}": {"type": ["intege
 TREE = {"$defs": {"node": {"type": "object", "properties": {"value": {"type": "number"}, "children": {"type": "array", "items": {"$ref": "#/$defs/node"}}},
                            "required": ["value", "children"], "additionalProperties": False}}, "$ref": "#/$defs/node"}
 
+DATED = {"type": "object", "properties": {"at": {"type": "string", "format": "date-time"}, "by": {"type": "string", "format": "email"},
+                                          "page": {"type": "string", "format": "uri"}}, "required": ["at", "by", "page"], "additionalProperties": False}
+SEARCHED = {"type": "object", "properties": {"path": {"type": "string", "pattern": "\\w+/(\\w+\\.)*\\w+\\.xml"}}, "required": ["path"]}
+TOOLS = {"anyOf": [{"type": "object", "properties": {"name": {"const": f"tool_{number}"}, "arguments": {
+    "type": "object", "properties": {f"a{number}": {"type": "string"}, "n": {"type": "integer"}}, "required": [f"a{number}", "n"],
+    "additionalProperties": False}}, "required": ["name", "arguments"], "additionalProperties": False} for number in range(200)]}
+WORDS = {"enum": [f"{number * 7919 % 10007} word {number}" for number in range(10000)]}
+
 
 def tree(depth):
     return {"value": depth / 4, "children": [tree(depth - 1), tree(depth - 1)] if depth else []}
@@ -21,6 +29,10 @@ DOCUMENTS = {
     "person": (PERSON, {"name": "Zoë Q. Smith", "age": 42, "home": {"street": "12 Long Lane", "zip": "04109"}, "tags": ["new", "used"]}),
     "wide": (WIDE, {f"property_{number}": number or None for number in range(0, 100, 3)}),
     "tree": (TREE, tree(4)),
+    "formats": (DATED, {"at": "2024-02-29T23:59:07Z", "by": "ann.miller@example.org", "page": "https://example.org/a?b=c#d"}),
+    "searched": (SEARCHED, {"path": "folder/some.long.name.xml"}),
+    "tools": (TOOLS, {"name": "tool_117", "arguments": {"a117": "x y", "n": 12}}),
+    "enum": (WORDS, WORDS["enum"][777]),
     "any": (True, {"a": [1, 2.5, "x\n", None, {"b": [[], {}]}], "long": "lorem ipsum " * 20}),
 }
 LARK = {

@@ -62,4 +62,23 @@ class Counters(_Text):
     def track_mask_bytes(self, case):
         return self.counters["mask_bytes"]
 
+    def track_classified(self, case):
+        return self.counters["classified"]
+
+    def track_by_difference(self, case):
+        return self.counters["by_difference"]
+
+    def track_hits(self, case):
+        """Masks found ready when the text is read once more."""
+        before = self.counters["hits"]
+        replay(self.compiled, self.ids, self.bitmask)
+        return self.compiled.stats()["hits"] - before
+
+    def track_states(self, case):
+        return self.counters.get("rows", 0) + self.counters.get("sides", 0)
+
+    def track_bytes(self, case):
+        return self.compiled.size
+
+    track_classified.unit, track_by_difference.unit, track_hits.unit, track_states.unit, track_bytes.unit = "masks", "masks", "masks", "states", "bytes"
     track_tokens.unit, track_walks.unit, track_nodes_walked.unit, track_masks.unit, track_mask_bytes.unit = "tokens", "walks", "nodes", "masks", "bytes"

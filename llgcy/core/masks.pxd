@@ -77,6 +77,8 @@ cdef class Masks:
     cdef Shelf young                # where new masks are put
     cdef Shelf old                  # a full one, still read
     cdef list idle                  # of Work
+    cdef readonly int64_t hits              # masks found ready
+    cdef readonly int64_t shared, roaming   # classifications that another grammar of the vocabulary has made; made by that of free strings
     cdef readonly int64_t walks, walked, classified, differences, asked, forgotten, turns
     # With the GIL, which keeps what is found as long as it is not let go.
     cdef const Mask* find(self, const State* key)

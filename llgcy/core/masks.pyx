@@ -215,7 +215,7 @@ cdef class Masks:
         return {"masks": self.young.masks.length + self.old.masks.length, "mask_bytes": self.young.budget.used + self.old.budget.used,
                 "walks": self.walks, "nodes_walked": self.walked, "classified": self.classified, "by_difference": self.differences,
                 "classifications": len(self.young.places) + len(self.old.places), "asked": self.asked,
-                "not_remembered": self.forgotten, "turns": self.turns}
+                "not_remembered": self.forgotten, "turns": self.turns, "hits": self.hits, "shared": self.shared, "roaming": self.roaming}
 
     cdef const Mask* find(self, const State* key):
         cdef const Mask* mask = self.young.find(key)
@@ -229,6 +229,7 @@ cdef class Masks:
                     pass            # the next mask that is computed turns the shelves
                 finally:
                     self.lock.release()
+        self.hits += mask != NULL
         return mask
 
     cdef Work begin(self):
@@ -417,8 +418,10 @@ cdef class Masks:
                 work.let_go()
                 if content is not None:
                     by = self.vocabulary.recall(content)
+                self.shared += by is not None
                 if by is None:
                     by = self._classify_like_free(work, leaf)
+                    self.roaming += by is not None
                     if by is None:
                         by = classify(self.machine, self.vocabulary, self.lock, leaf, False)
                     if content is not None:
