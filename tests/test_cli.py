@@ -191,6 +191,14 @@ def test_check_warns(llgcy, tmp_path):
     assert code == 0 and "no-such-format" in err
 
 
+def test_check_warns_of_greedy_traps(llgcy, tmp_path):
+    (tmp_path / "x.lark").write_text('start: STEM SUFFIX\nSTEM: "list" | "listen"\nSUFFIX: "ed"')
+    code, out, err = llgcy("check", tmp_path / "x.lark")
+    assert code == 0 and "where STEM ends, it goes on with 'e', and so may begin what follows" in err
+    (tmp_path / "x.lark").write_text('%llguidance {"lexing": "exact"}\nstart: STEM SUFFIX\nSTEM: "list" | "listen"\nSUFFIX: "ed"')
+    assert llgcy("check", tmp_path / "x.lark", "--text", "listed") == (0, f"{tmp_path / 'x.lark'}: compiles and accepts the sample\n", "")
+
+
 def test_check_of_a_grammar_that_names_tokens(llgcy, tmp_path):
     (tmp_path / "x.lark").write_text('start: "a" <|end|>')
     assert llgcy("check", tmp_path / "x.lark")[0] == 0

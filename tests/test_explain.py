@@ -32,7 +32,7 @@ def test_how_far_a_text_goes(lexing):
                     break
                 far += 1
             found = grammar.explain(word)
-            if lexing == "exact" or not grammar.warnings:
+            if not any("no text can end" in warning for warning in grammar.warnings):
                 assert (found.accepted, found.offset) == (far == len(word) and plain.accepts(word), far), (text, word)
             assert found.accepted or found.expected or far == 0, (text, word)
             assert found.rule is None or found.rule in rules

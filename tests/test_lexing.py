@@ -132,11 +132,16 @@ def test_greedy_lexing(seed):
                 assert state is not None or not any(t.startswith(text) for t in truth)
             if rnd.random() < .1:
                 assert {None: None, state: state and g.may_end(state)}[state] is reads_greedily(*case, text), (case, text)
-            if state and not g.warnings:
+            if state and not unsettled(g):
                 whole = text + g.completion(state)
                 assert g.accepts(whole)
                 assert rnd.random() < .9 or len(whole) > 6 or reads_greedily(*case, whole), (case, whole)
     assert kinds["separable"] > 10 and kinds["overlaps"], kinds
+
+
+def unsettled(g):
+    """Warnings that the search for traps gave up; others tell of lexemes that overlap."""
+    return [warning for warning in g.warnings if "no text can end" in warning]
 
 
 def test_traps_are_refused():
@@ -147,7 +152,7 @@ def test_traps_are_refused():
         words = [{bytes(rnd.choice(b"ab") for _ in range(rnd.randint(1, 2))) for _ in range(rnd.randint(1, 3))} for _ in range(3)]
         case = rules, 3, words, None, False, False
         try:
-            assert greedy_machine(*case).warnings == []
+            assert not unsettled(greedy_machine(*case))
         except GrammarError as error:
             trap = ast.literal_eval(re.search("behind (b'.*') no text", str(error))[1])
             if traps < 40:
@@ -180,7 +185,9 @@ def test_unbounded_grammars_that_overlap_get_a_warning():
     rules = [(5, (3, 5, 4)), (5, (0, 1)), (5, (2,))]
     words = [{b"list", b"listen"}, {b"ed", b"x"}, {b"y"}, {b"("}, {b")"}]
     g = machine(rules, 5, words)
-    assert len(g.warnings) == 1 and "exact" in g.warnings[0]
+    assert len(unsettled(g)) == 1 and "exact" in unsettled(g)[0]
+    assert [warning for warning in g.warnings if warning not in unsettled(g)] == [
+        "greedy lexing: where #0 ends, it goes on with 'e', and so may begin what follows; the longer one is read, and nothing else is tried"]
     assert not machine(rules, 5, words, lexing="exact").warnings
     at = g.after(g.begin(), b"((list")
     assert g.accepts(b"((list" + g.completion(at)) and g.completion(at) == b"x))"
@@ -336,7 +343,7 @@ def test_machines_as_greedy_lexemes(seed):
                 state = g.after(g.begin(), text)
                 truth = reads_greedily(rules, 3, words, None, False, False, text)
                 assert (None if state is None else g.may_end(state)) is truth, (rules, words, text)
-                if state and not g.warnings:
+                if state and not unsettled(g):
                     assert g.accepts(text + g.completion(state))
                 if state:
                     assert g.may_end(g.key(state)) == g.may_end(state)

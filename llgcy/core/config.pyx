@@ -16,6 +16,7 @@ cdef enum:
     MAX_STATES = 1024           # looked at for traps
     MAX_WORK = 1 << 20          # items of rows touched meanwhile
     MAX_SEARCH = 20_000         # looked at for an ending
+    MOST_WARNINGS = 3           # that name places where lexemes overlap
 
 
 cdef int by_row(const void* x, const void* y) noexcept nogil:
@@ -196,6 +197,19 @@ cdef class GrammarMachine(Machine):
         self.parting = overlaps.parting()
         if not self.parting:
             self._look_for_traps()
+            self._warn_of(overlaps)
+
+    def _warn_of(self, overlaps):
+        """Where a lexeme goes on with what may follow one that has ended, and nothing that is skipped can stand between."""
+        skips = set(self.tables.skips)
+        found = [(a, b, heads) for (a, b), heads in sorted(overlaps.conflicts.items()) if a not in skips and b not in skips]
+        for a, b, heads in found[:MOST_WARNINGS]:
+            names, byte = self.tables.names, (heads & -heads).bit_length() - 1
+            shown = repr(chr(byte)) if 32 < byte < 127 else f"byte 0x{byte:02X}"
+            self.warnings.append(f"greedy lexing: where {names[a]} ends, {'it' if a == b else names[b]} goes on with {shown}, and so may begin what follows; "
+                                 "the longer one is read, and nothing else is tried")
+        if len(found) > MOST_WARNINGS:
+            self.warnings.append(f"greedy lexing: {len(found) - MOST_WARNINGS} more places of this kind")
 
     def _look_for_traps(self):
         """Walks the states of a greedy grammar as far as the fuel goes: is there one from which nothing can end?"""
