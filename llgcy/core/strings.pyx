@@ -714,7 +714,7 @@ cdef class Strings:
     cdef bint roams(self, const Leaf* at) noexcept nogil:
         cdef const View* view = <const View*>self.views.at(at.lang)
         cdef const List* vector
-        if at.pos != 0 or at.d >= 0 or at.u >= 0 or at.v == 0 or view.count != 1 or view.windows.high != NO_BOUND:
+        if self.escapes or at.pos != 0 or at.d >= 0 or at.u >= 0 or at.v == 0 or view.count != 1 or view.windows.high != NO_BOUND:
             return False
         vector = self.patterns.vectors.at(at.v)
         return vector.count == 1 and self.patterns.must_hold(view.windows.goal) and self.patterns.terms.term(vector.items[0]).roams
