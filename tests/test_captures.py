@@ -328,7 +328,7 @@ def test_prompt():
 
 
 def test_limit(monkeypatch):
-    monkeypatch.setattr(chart, "MOST_ITEMS", 10_000)
+    monkeypatch.setattr(chart, "MOST_STEPS", 10_000)
     matcher = matcher_of('start: a b\na[capture]: /.*/\nb: "x" /.*/', "x" * 200, lexing="exact")
     with pytest.raises(LimitError, match="captures"):
         matcher.captures()

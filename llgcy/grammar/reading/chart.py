@@ -8,7 +8,8 @@ running in linear time on every LR(k) grammar, Theoretical Computer Science 82, 
 """
 from llgcy.errors import LimitError
 
-MOST_ITEMS = 1_000_000
+MOST_STEPS = 2_000_000          # a few seconds
+EDGE = 4                        # steps that an edge costs
 
 
 class Rule:
@@ -233,9 +234,19 @@ class Chart:
                 todo += [(other, 0, v) for other in self.rules.of.get(symbol, ())]
             if symbol in nullable and not rule.counted:
                 todo.append((number, dot + 1, origin))
-        self.work += len(items) + sum(map(len, node.edges.values()))
-        if self.work > MOST_ITEMS:
-            raise LimitError(f"captures: the text can be read in too many ways; rules may have read more than {MOST_ITEMS:,} parts of it")
+        self.spend(len(todo) + EDGE * sum(map(len, node.edges.values())))
+
+    def spend(self, steps):
+        """Counts steps.
+
+        Raises
+        ------
+        LimitError
+            There are too many.
+        """
+        self.work += steps
+        if self.work > MOST_STEPS:
+            raise LimitError(f"captures: the text can be read in too many ways; to find the first one takes more than {MOST_STEPS:,} steps")
 
     def _complete(self, head, origin, v, todo):
         done = self.nodes[v].done.setdefault(head, set())

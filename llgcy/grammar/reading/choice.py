@@ -97,6 +97,8 @@ class Choice:
                         found[there] = []
                         todo.append(there)
                     found[there].append(here)
+            self.chart.spend(len(found[here]))
+        self.chart.spend(len(found))
         return found
 
     def _before(self, rule, number, u, here):

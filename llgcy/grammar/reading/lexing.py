@@ -10,6 +10,7 @@ from llgcy.core.tables import CUTTING
 
 ANY_GAP = 0             # no text was skipped last, or any lexeme may follow
 NO_SKIP_YET = -1        # before the first lexeme, where nothing is skipped
+MOST_REMEMBERED = 10_000        # states of which is known whether they go on
 
 
 class Thread(NamedTuple):
@@ -70,6 +71,8 @@ class Lexing:
     def goes_on(self, lexeme, state):
         """Does any byte or token go on in it?"""
         if (lexeme, state) not in self.opens:
+            if len(self.opens) > MOST_REMEMBERED:
+                self.opens.clear()
             source = self.sources[lexeme]
             self.opens[lexeme, state] = any(self.step(lexeme, state, byte) is not None for byte in range(256)) or bool(
                 source is not None and source.names_tokens and source.tokens(state))
