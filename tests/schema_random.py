@@ -8,7 +8,8 @@ class Maker:
     ----------
     random : random.Random
     words : set of str
-        Keywords that schemas may use beyond the plain ones: "not", "if", "contains", "propertyNames", "dependent", "unevaluated".
+        Keywords that schemas may use beyond the plain ones: "not", "if", "contains", "propertyNames", "dependent", "unevaluated",
+        "uniqueItems".
     """
 
     NAMES = ["a", "b", "c", "bb"]
@@ -137,11 +138,14 @@ class Maker:
 
     def array(self, depth):
         r, out = self.random, {}
-        for kind in r.sample(["prefixItems", "items", "minItems", "maxItems"] + ["contains"] * ("contains" in self.words), r.randint(1, 3)):
+        for kind in r.sample(["prefixItems", "items", "minItems", "maxItems"] + [w for w in ("contains", "uniqueItems") if w in self.words],
+                             r.randint(1, 3)):
             if kind == "prefixItems":
                 out[kind] = [self.schema(depth - 1) for _ in range(r.randint(1, 3))]
             elif kind == "items":
                 out[kind] = self.schema(depth - 1)
+            elif kind == "uniqueItems":
+                out[kind] = True
             elif kind == "contains":
                 out[kind] = self.schema(depth - 1)
                 if r.random() < .5:

@@ -1,7 +1,7 @@
 """A slow, plain recogniser that drives an automaton of the schema layer event by event: the tests' stand-in for the JSON machine."""
 import json
 
-from llgcy.schema.automaton import Automaton
+from llgcy.schema.automaton import BESIDE, Automaton
 from llgcy.schema.exact import Exact
 from llgcy.schema.options import Options
 
@@ -51,6 +51,7 @@ class Frame:
 
     def __init__(self, kind, alternatives):
         self.kind, self.used, self.first, self.after, self.read = kind, set(), True, None, 0
+        self.parts = []                 # names and values, or values: numbers of `items_seen`
         self.set(alternatives)
 
     def set(self, alternatives):
@@ -71,7 +72,7 @@ class Walk:
         other.pending, other.alive, other.done = self.pending, self.alive, self.done
         for f in self.frames:
             g = Frame(f.kind, dict(zip(f.ids, f.links)))
-            g.used, g.first, g.after, g.read = set(f.used), f.first, f.after, f.read
+            g.used, g.first, g.after, g.read, g.parts = set(f.used), f.first, f.after, f.read, list(f.parts)
             other.frames.append(g)
         return other
 
@@ -88,7 +89,9 @@ class Walk:
             shape = self.a.object_shape(frame.ids) if event == "}" else self.a.array_shape(frame.ids)
             ended = set().union(*[frame.links[i] for i in shape.end])
             self.frames.pop()
-            return self.finished(ended, frame.after)
+            seen = self.a.items_seen
+            value = seen.array(frame.parts) if event == "]" else seen.object(dict(zip(frame.parts[::2], frame.parts[1::2])))
+            return self.finished(ended, frame.after, value)
         if event[0] == "key":
             return self.key(frame, event[1])
         if self.pending is None:
@@ -127,6 +130,7 @@ class Walk:
             return False
         if shape.extra >> outcome & 1:
             frame.used.add(name)
+        frame.parts.append(name)
         moves = self.a.object_step(frame.ids, outcome)
         assert moves, "an allowed outcome leads somewhere"
         self.expect(frame, moves)
@@ -147,6 +151,12 @@ class Walk:
             self.frames.append(frame)
             return True
         x = event[1]
+        frame = self.frames[-1] if self.frames else None
+        if isinstance(x, str) and not isinstance(x, Number) and self.beside(frame):
+            if x in frame.used:
+                self.alive = False
+                return False
+            frame.used.add(x)
         if x is None:
             found = shape.null
         elif x is True:
@@ -164,9 +174,13 @@ class Walk:
             outcome = shape.string.outcome(x, self.a.texts.matches) if shape.string is not None else 0
             found = shape.string_outcomes[outcome]
         after, self.pending = self.pending, None
-        return self.finished(set(found), after)
+        return self.finished(set(found), after, self.a.items_seen.number(x) if isinstance(x, Number) else self.a.items_seen.scalar(x))
 
-    def finished(self, found, after):
+    def beside(self, frame):
+        """Whether strings are kept beside an array."""
+        return frame is not None and frame.kind == "[" and self.a.watch(frame.ids) & BESIDE
+
+    def finished(self, found, after, value):
         """A value is over: which of its alternatives hold, and where they lead."""
         if not found:
             self.alive = False
@@ -176,7 +190,10 @@ class Walk:
             frame, alternatives = self.frames[-1], {}
             for i in found:
                 for id, alternative in after[1][i]:
+                    if frame.kind == "[":
+                        id = self.a.array_after(id, value)
                     alternatives.setdefault(id, set()).update(frame.links[alternative])
+            frame.parts.append(value)
             frame.set(alternatives)
         return self.alive
 
@@ -185,7 +202,8 @@ class Walk:
         walk = self.copy()
         while not walk.done:
             if walk.pending is not None:
-                piece = self.a.value_ending(walk.pending[0][0]).decode()
+                beside = bool(walk.frames) and walk.beside(walk.frames[-1])
+                piece = self.a.value_ending(walk.pending[0][0], frozenset(walk.frames[-1].used) if beside else frozenset()).decode()
                 text += piece
                 more = list(events(parse(piece)))
             else:
@@ -193,7 +211,8 @@ class Walk:
                 if frame.kind == "{":
                     piece = self.a.object_ending(frame.ids[0], frozenset(frame.used), frame.first).decode()
                 else:
-                    piece = self.a.array_ending(frame.ids[0], frame.first, frame.read).decode()
+                    strings = frozenset(frame.used) if walk.beside(frame) else frozenset()
+                    piece = self.a.array_ending(frame.ids[0], frame.first, frame.read, strings).decode()
                 text += piece
                 assert piece[0] == "," or piece[0] == ("}" if frame.kind == "{" else "]") or frame.first
                 more = list(events(parse(frame.kind + piece.removeprefix(","))))[1:]

@@ -40,6 +40,20 @@ SCHEMAS = {
                                    {"type": "array", "minItems": 2, "maxItems": 7, "items": {"type": ["integer", "null"]}}]},
     "a pattern": {"type": "string", "pattern": "^[a-z]{2,4}(-[0-9]+)?$"},
     "nested": {"type": "array", "items": {"type": "array", "items": {"type": "array", "maxItems": 2}, "minItems": 1}},
+    "different strings": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+    "different strings of few kinds": {"type": "array", "items": {"pattern": "^(a|b.*|[x-z]{0,2})$"}, "uniqueItems": True},
+    "different scalars": {"type": "array", "items": {"type": ["string", "integer", "boolean"], "minimum": 0, "maximum": 12, "maxLength": 2},
+                          "uniqueItems": True, "minItems": 2},
+    "different constants": {"type": "array", "items": {"enum": ["a", "ab", 1, 12, [1], {"a": 1}]}, "uniqueItems": True, "minItems": 3},
+    "different objects": {"type": "array", "uniqueItems": True, "items": {
+        "type": "object", "properties": {"a": {"enum": [1, 12]}, "b": {"type": "string", "maxLength": 1}}, "additionalProperties": False}},
+    "different anything": {"type": "array", "items": {"anyOf": [{"type": "object", "items": False}, {"type": "array"}, {"type": "integer"}]},
+                           "uniqueItems": True},
+    "different lists": {"type": "array", "uniqueItems": True, "minItems": 3, "items": {
+        "type": "array", "items": {"enum": [True, False, 1]}, "maxItems": 2, "uniqueItems": True}},
+    "different in one branch": {"type": "array", "anyOf": [{"items": {"type": "string"}, "uniqueItems": True}, {"items": {"type": ["string", "null"]}}]},
+    "two are equal": {"type": "array", "not": {"uniqueItems": True}, "items": {"type": ["string", "integer", "object"], "maxLength": 2, "maximum": 12}},
+    "different members": {"type": "object", "additionalProperties": {"type": "array", "uniqueItems": True, "contains": {"const": "a"}}},
     "constants": {"enum": [1, "a", None, [1, {"x": "y"}], {"b": 1, "a": [True]}, 1.5, "a\nb"]},
 }
 VALUES = ["", "a", "ab", "abc", "abcdef", "a\"b", "red", "blue", "x", "y", "aé", "\U0001f600", "ab-12", "abcd", "a\nb", 0, 1, -1, 1.5, 19.5, 20,

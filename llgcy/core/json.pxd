@@ -25,6 +25,18 @@ cdef enum Mode:         # State.mode: what comes next
     LITERAL = 10        # inside null, true or false: leaf.v says which, leaf.k bytes read
     AFTER = 11          # after a value inside a container: "," or the end of the container
     END = 12            # after the document
+    LOOSE = 13          # as AFTER in an array, but the row does not know the item: nobody took note of it. leaf.k: Stage. Only where
+                        # grow is false; most of what follows is answered by ASK
+
+cdef enum Stage:        # how far one has come since such an item
+    BEHIND = 0          # a comma or the end of the array comes next
+    AHEAD = 1           # after the comma
+    OPENED = 2          # after "{"
+    INTO = 3            # after the first byte, or a quote after "{": nothing more can be said
+
+cdef enum Watch:        # Row.watch: of an ARRAY row, and of the rows of its items. As in llgcy.schema.automaton
+    WATCHED = 1         # which values the items have decides what may follow: each is told to the row by a move SEEN ...
+    BESIDE = 2          # ... but for strings: those are kept in Side.used, and none of them may come again
 
 cdef enum Kind:         # Row.kind
     DOCUMENT = 0        # row 0: around the document; it has no alternatives
@@ -44,6 +56,7 @@ cdef enum Event:        # what a move reads
     ITEM = 8            # on to the item behind a run
     ITEM_OF_RUN = 9     # on to an item of the run: the array stays what it is
     CLOSE = 10
+    SEEN = 11           # on to the same array, the last item of which had this value; argument: its number in automaton.items_seen
 
 cdef struct Alternative:
     int32_t id          # of the automaton, by the row's kind
@@ -55,6 +68,8 @@ cdef struct Row:
     int32_t count       # alternatives, ids rising and distinct, >= 1 but for row 0
     int32_t strings     # ANY_VALUE: view of its strings; OBJECT: view of its keys; -1: not asked yet, -2: none
     int32_t number      # ANY_VALUE: language of its numbers; -1: not asked yet, -2: none. ARRAY: items of its run; -1: not asked yet
+    int32_t watch       # set of Watch
+    int32_t loose       # ARRAY: see ArrayShape.loose; -1: not asked yet
 
 cdef struct Move:
     int32_t row         # from
@@ -65,12 +80,14 @@ cdef struct Move:
 
 cdef struct Side:       # what the text alone decides, one record for each open container; side 0 is around the document
     int32_t parent      # of the container around this one
-    int32_t used        # set of names in Strings: extra keys of this object so far
+    int32_t used        # set of names in Strings: extra keys of this object so far; BESIDE: strings of this array so far
     int32_t depth       # containers open, >= 0
     int32_t read        # of an array: items of the run that its row stands in (see ArrayShape.run)
+    int32_t content     # 0: its value does not matter. Else it is (in) an item of a WATCHED array, and this is what has been read
+                        # of it, in automaton.items_seen; UNKNOWN_CONTENT: nobody took note of some part
     int32_t near        # the same with the names of the containers around it erased (used = UNKNOWN_NAMES where there are any)
     int32_t far         # ... and its own too. Masks are remembered under these: nearly no token reads a whole further key. In
-                        # both, runs that no token can finish are at their beginning
+                        # both, runs that no token can finish are at their beginning, and contents are unknown
 
 @cython.final
 cdef class JsonMachine(Machine):
@@ -94,7 +111,18 @@ cdef class JsonMachine(Machine):
     cdef readonly int64_t asked         # moves that the automaton was asked for
     cdef int32_t _row(self, int32_t kind, list alternatives) except -1
     cdef int32_t _union(self, list rows) except -1
-    cdef int32_t _side(self, int32_t parent, int32_t used, int32_t depth, int32_t read, int32_t left) except -1 nogil
+    cdef int32_t _side(self, int32_t parent, int32_t used, int32_t depth, int32_t read, int32_t content, int32_t left) except -1 nogil
+    cdef int32_t _side_with(self, int32_t side, int32_t row, int32_t used, int32_t content) except -1 nogil
+    cdef int32_t _watch(self, int32_t kind, list content) except -1
+    cdef int32_t _loose(self, int32_t row) except -1 nogil
+    cdef int32_t _loose_of(self, int32_t row) except -1
+    cdef int _loosely(self, const State* at, uint8_t byte, State* out) except -1 nogil
+    cdef int _string(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil
+    cdef int _number_end(self, const State* at, State* out) except -1 nogil
+    cdef int _finished(self, int32_t row, int32_t side, int32_t value, bint beside, State* out) except -1 nogil
+    cdef int32_t _content_with(self, int32_t content, int32_t value) except -3 nogil
+    cdef int32_t _strings_used(self, const State* at) noexcept nogil
+    cdef int32_t _text_value(self, const Leaf* end) except -1 nogil
     cdef int32_t _run_of(self, int32_t row) except -1
     cdef int32_t _run(self, int32_t row) except -1 nogil
     cdef int _item(self, const State* at, State* out) except -1 nogil
@@ -112,7 +140,7 @@ cdef class JsonMachine(Machine):
     cdef int32_t _view_of(self, int32_t row) except -3
     cdef int32_t _language_of(self, int32_t row) except -3
     cdef int32_t _number(self, int32_t row) except -3 nogil
-    cdef int _value(self, const State* at, int32_t row, uint8_t byte, State* out) except -1 nogil
+    cdef int _value(self, const State* at, int32_t row, uint8_t byte, bint grow, State* out) except -1 nogil
     cdef int _after(self, const State* at, int32_t row, int32_t side, State* out) except -1 nogil
     cdef int _close(self, const State* at, State* out) except -1 nogil
     cdef int _behind(self, const State* at, uint8_t byte, State* out) except -1 nogil

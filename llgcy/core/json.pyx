@@ -16,6 +16,9 @@ from llgcy.errors import LimitError, UnclearError
 cdef enum:
     DEPTH = 2000            # containers open at once; the mask loses the token that would open one more
     UNKNOWN_NAMES = -2      # Strings: a name was read of which nobody took note
+    UNKNOWN_CONTENT = -2    # Side.content
+    EMPTY = 1               # Side.content, as in llgcy.schema.values
+    UNKNOWN_VALUE = -1      # a value was read of which nobody took note
     MANY_ITEMS = 1 << 30    # more items than any text has
     MOST_AROUND = 128       # bytes of white space around an indented document
     SPACE_DUE = 1 << 30     # State.gap behind a colon, where the layout indents: a space must come; one more: it has
@@ -26,7 +29,12 @@ cdef enum:
     FIRST_ROW = 2
     AFTER_ROW = 3
     BEHIND_NAME_ROW = 4
-    SIDE_KEY = 4            # leading fields of a Side that are its content
+    SIDE_KEY = 5            # leading fields of a Side that are its key
+
+cdef enum:              # kinds of values, as in llgcy.schema.formula
+    STRING_KIND = 2
+    OBJECT_KIND = 3
+    ARRAY_KIND = 4
 
 cdef const char** WORDS = ["null", "true", "false"]
 
@@ -132,9 +140,21 @@ cdef class JsonMachine(Machine):
         memcpy(self.alternatives.at(i), <const char*>key + sizeof(RowKey), count * sizeof(Alternative))
         handle = self.rows.add(1)
         row = <Row*>self.rows.at(handle)
-        row.kind, row.first, row.count, row.strings, row.number = kind, i, count, -1, -1
+        row.kind, row.first, row.count, row.strings, row.number, row.loose = kind, i, count, -1, -1, -1
+        row.watch = self._watch(kind, content)
         self.row_index.add(hash_, handle)
         return handle
+
+    cdef int32_t _watch(self, int32_t kind, list content) except -1:
+        """`Row.watch` of these alternatives."""
+        cdef int32_t watch = 0
+        if kind == ARRAY:
+            return self.automaton.watch([id_ for id_, _ in content])
+        if kind == ANY_VALUE:
+            for _, link in content:
+                if (<Row*>self.rows.at(link)).kind == ARRAY:
+                    watch |= (<Row*>self.rows.at(link)).watch
+        return watch
 
     cdef bytes _key_of(self, int32_t kind, list content):
         cdef bytearray key = bytearray(sizeof(RowKey) + len(content) * sizeof(Alternative))
@@ -164,13 +184,13 @@ cdef class JsonMachine(Machine):
             content += self._alternatives(row)
         return self._row((<Row*>self.rows.at(rows[0])).kind, content)
 
-    cdef int32_t _side(self, int32_t parent, int32_t used, int32_t depth, int32_t read, int32_t left) except -1 nogil:
+    cdef int32_t _side(self, int32_t parent, int32_t used, int32_t depth, int32_t read, int32_t content, int32_t left) except -1 nogil:
         """A side; `left`: items until its run is over."""
         cdef Side side
         cdef Probe probe
         cdef int32_t handle, around
         cdef size_t hash_
-        side.parent, side.used, side.depth, side.read = parent, used, depth, read
+        side.parent, side.used, side.depth, side.read, side.content = parent, used, depth, read, content
         hash_ = hash_bytes(&side, SIDE_KEY * sizeof(int32_t))
         self.side_index.begin(hash_, &probe)
         while True:
@@ -183,11 +203,142 @@ cdef class JsonMachine(Machine):
         around = (<Side*>self.sides.at(parent)).far
         if left > self.horizon:         # no token has so many items: as if the run had just begun
             read = 0
-        side.near = handle if around == parent and read == side.read else self._side(around, used, depth, read, 0)
-        side.far = side.near if used == 0 or used == UNKNOWN_NAMES else self._side(around, UNKNOWN_NAMES, depth, read, 0)
+        if content:
+            content = UNKNOWN_CONTENT
+        if around == parent and read == side.read and content == side.content:
+            side.near = handle
+        else:
+            side.near = self._side(around, used, depth, read, content, 0)
+        side.far = side.near if used == 0 or used == UNKNOWN_NAMES else self._side(around, UNKNOWN_NAMES, depth, read, content, 0)
         (<Side*>self.sides.at(handle))[0] = side
         self.side_index.add(hash_, handle)
         return handle
+
+    cdef int32_t _side_with(self, int32_t side, int32_t row, int32_t used, int32_t content) except -1 nogil:
+        """The side of the container `row` with other names used and another content."""
+        cdef const Side* old = <const Side*>self.sides.at(side)
+        if used == old.used and content == old.content:
+            return side
+        return self._side(old.parent, used, old.depth, old.read, content, self._run(row) - old.read if old.read else 0)
+
+    # -- the values of items --------------------------------------------------------------------------------------------
+
+    cdef int32_t _content_with(self, int32_t content, int32_t value) except -3 nogil:
+        """A content with one part more; 0 where it does not matter."""
+        if content == 0:
+            return 0
+        if content == UNKNOWN_CONTENT or value == UNKNOWN_VALUE:
+            return UNKNOWN_CONTENT
+        with gil:
+            return self.automaton.items_seen.chain(content, value)
+
+    cdef int32_t _text_value(self, const Leaf* end) except -1 nogil:
+        """The value of a string that ends here, read with `grow`."""
+        with gil:
+            return self.automaton.items_seen.string(self.strings.text(end))
+
+    cdef int _finished(self, int32_t row, int32_t side, int32_t value, bint beside, State* out) except -1 nogil:
+        """The state after a value whose container (or the document) goes on with `row`, and has `side`.
+
+        `value`: its number in automaton.items_seen, or UNKNOWN_VALUE; `beside`: a string that `side` has taken note of already.
+        """
+        cdef const Side* old
+        if row < 0:
+            return DEAD
+        if row:
+            old = <const Side*>self.sides.at(side)
+            if old.content:
+                side = self._side_with(side, row, old.used, self._content_with(old.content, value))
+            if (<const Row*>self.rows.at(row)).watch and not beside:
+                if value == UNKNOWN_VALUE:
+                    memset(out, 0, sizeof(State))
+                    out.mode, out.row, out.side, out.leaf.k = LOOSE, row, side, BEHIND
+                    return ALIVE
+                row = self._move(row, SEEN, value).to
+        memset(out, 0, sizeof(State))
+        out.mode, out.row, out.side = AFTER if row else END, row, side
+        return ALIVE
+
+    cdef int _string(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil:
+        """One byte of a string whose value matters."""
+        cdef const Side* side = <const Side*>self.sides.at(at.side)
+        cdef bint beside = (<const Row*>self.rows.at(at.row)).watch & BESIDE
+        cdef int32_t used = side.used if beside else 0, row = at.row, around = at.side, value = UNKNOWN_VALUE, to
+        cdef bint unknown = used == UNKNOWN_NAMES
+        cdef int r
+        if at != out:
+            out[0] = at[0]
+        if unknown:
+            used = 0
+        r = self.strings.step(&at.leaf, used, byte, grow, &out.leaf)
+        if unknown and (r == CROSS or r == ALIVE and not self.strings.endless(out.leaf.lang)):
+            return ASK
+        if r != CROSS:
+            return r
+        to = self._move(row, TEXT, self.strings.outcome(&out.leaf, used)).to
+        if to < 0:
+            return DEAD
+        if grow and (side.content or not beside):
+            value = self._text_value(&out.leaf)
+        if beside:
+            used = UNKNOWN_NAMES if out.leaf.u < 0 else self.strings.use(used, &out.leaf)
+            around = self._side_with(around, to, used, side.content)
+        return self._finished(to, around, value, beside, out)
+
+    cdef int _number_end(self, const State* at, State* out) except -1 nogil:
+        """The state after a number that may end here."""
+        cdef int32_t value = UNKNOWN_VALUE, to = self._move(at.row, NUMERAL, self.numbers.outcome(at.leaf.lang, at.leaf.v)).to
+        if at.leaf.u > 0:
+            with gil:
+                value = self.automaton.items_seen.number(self.strings.text(&at.leaf))
+        return self._finished(to, at.side, value, False, out)
+
+    cdef int32_t _loose(self, int32_t row) except -1 nogil:
+        """Kinds of values that may begin after an item of which nobody took note."""
+        cdef Row* at = <Row*>self.rows.at(row)
+        if at.loose < 0:
+            with gil:
+                at.loose = self._loose_of(row)
+        return at.loose
+
+    cdef int32_t _loose_of(self, int32_t row) except -1:
+        return self._shape(ARRAY, tuple([id_ for id_, _ in self._alternatives(row)])).loose
+
+    cdef int _loosely(self, const State* at, uint8_t byte, State* out) except -1 nogil:
+        """One byte after an item of which nobody took note."""
+        cdef int32_t stage = at.leaf.k
+        cdef State new = at[0]
+        if stage == INTO:
+            return ASK
+        if is_white(byte):
+            if at.gap >= self.gap:
+                return DEAD
+            new.gap += 1
+            out[0] = new
+            return ALIVE
+        new.gap = 0
+        if stage == BEHIND:
+            if byte == 0x5D:
+                return self._close(at, out)
+            if byte != 0x2C:
+                return DEAD
+            if self._loose(at.row) == 0:
+                return ASK
+            new.leaf.k = AHEAD
+        elif stage == OPENED:
+            if byte != 0x22:
+                return ASK
+            new.leaf.k = INTO
+        else:
+            if byte not in (0x22, 0x7B, 0x5B):
+                return ASK
+            if not self._loose(at.row) >> (STRING_KIND if byte == 0x22 else OBJECT_KIND if byte == 0x7B else ARRAY_KIND) & 1:
+                return ASK
+            if byte != 0x22 and (<Side*>self.sides.at(at.side)).depth >= DEPTH:
+                return DEAD
+            new.leaf.k = OPENED if byte == 0x7B else INTO
+        out[0] = new
+        return ALIVE
 
     # -- moves ----------------------------------------------------------------------------------------------------------
 
@@ -249,6 +400,8 @@ cdef class JsonMachine(Machine):
                 self._ask_begin(move, content, shape)
         elif move.event == CLOSE:
             move.to = self._beyond(content, shape.end)
+        elif move.event == SEEN:
+            move.to = self._row(ARRAY, [(self.automaton.array_after(id_, move.argument), link) for id_, link in content])
         elif move.event == NAME:
             move.to = self._inside(kind, content, self.automaton.object_step(ids, move.argument), False)
             move.extra = bool(shape.extra >> move.argument & 1)
@@ -345,6 +498,8 @@ cdef class JsonMachine(Machine):
         cdef int r
         cdef int32_t v, mode = at.mode
         if mode == STRING:
+            if (<const Row*>self.rows.at(at.row)).watch or (<const Side*>self.sides.at(at.side)).content:
+                return self._string(at, byte, grow, out)
             if at != out:
                 out[0] = at[0]
             r = self.strings.step(&at.leaf, 0, byte, False, &out.leaf)
@@ -360,23 +515,25 @@ cdef class JsonMachine(Machine):
                 if at != out:
                     out[0] = at[0]
                 out.leaf.v = v
+                if at.leaf.u > 0:
+                    out.leaf.u = self.strings.used_names.grow(at.leaf.u, byte) if grow else -1
                 return ALIVE
-            v = self.numbers.outcome(at.leaf.lang, at.leaf.v)
-            if v == 0:
+            if self.numbers.outcome(at.leaf.lang, at.leaf.v) == 0 or self._number_end(at, &from_) != ALIVE:
                 return DEAD
-            self._after(at, self._move(at.row, NUMERAL, v).to, at.side, &from_)
-            if self.laid:
+            if self.laid or from_.mode == LOOSE:
                 return self.step(&from_, byte, grow, out)
             return self._behind(&from_, byte, out)
         if mode == LITERAL:
             if byte != <uint8_t>WORDS[at.leaf.v][at.leaf.k]:
                 return DEAD
             if WORDS[at.leaf.v][at.leaf.k + 1] == 0:
-                return self._after(at, self._move(at.row, at.leaf.v, 0).to, at.side, out)
+                return self._finished(self._move(at.row, at.leaf.v, 0).to, at.side, at.leaf.v if grow else UNKNOWN_VALUE, False, out)
             if at != out:
                 out[0] = at[0]
             out.leaf.k += 1
             return ALIVE
+        if mode == LOOSE:
+            return ASK if self.laid else self._loosely(at, byte, out)
         if self.laid:
             v = self._gap(at, byte)
             if v < 0:
@@ -400,7 +557,7 @@ cdef class JsonMachine(Machine):
             out.gap += 1
             return ALIVE
         if mode == VALUE or mode == START:
-            return self._value(at, at.row, byte, out)
+            return self._value(at, at.row, byte, grow, out)
         if mode == COLON:
             if byte != 0x3A:        # ":"
                 return DEAD
@@ -419,7 +576,7 @@ cdef class JsonMachine(Machine):
                 return self._close(at, out)
             if self._item(at, &from_) != ALIVE:
                 return DEAD
-            return self._value(&from_, from_.row, byte, out)
+            return self._value(&from_, from_.row, byte, grow, out)
         return DEAD
 
     cdef int ready_step(self, const State* at, uint8_t byte, State* out) noexcept nogil:
@@ -432,6 +589,8 @@ cdef class JsonMachine(Machine):
             view = <const View*>self.strings.views.at(at.leaf.lang)
             if not view.free:           # names and patterns have memos, which change under the lock
                 return MISS
+            if at.leaf.u >= 0 and ((<const Row*>self.rows.at(at.row)).watch or (<const Side*>self.sides.at(at.side)).content):
+                return MISS             # note is taken of it
             v = advance(at.leaf.pos, byte, &new.leaf.pos)
             if v == QUOTE:
                 v = self.strings.outcome(&at.leaf, 0)
@@ -449,7 +608,11 @@ cdef class JsonMachine(Machine):
             new.leaf.k += 1
             out[0] = new
             return ALIVE
+        if mode == LOOSE:
+            return MISS
         if mode == NUMBER:
+            if at.leaf.u > 0:
+                return MISS
             v = self.numbers.ready_step(at.leaf.lang, at.leaf.v, byte)
             if v > 0:
                 new.leaf.v = v
@@ -507,8 +670,11 @@ cdef class JsonMachine(Machine):
 
     cdef int _ready_move(self, const State* at, int32_t event, int32_t argument, State* out) noexcept nogil:
         """The state behind a value or a container, or MISS."""
-        cdef const Move* move = self._known(at.row, event, argument)
+        cdef const Move* move
         cdef int32_t side = at.side
+        if (<const Side*>self.sides.at(side)).content or event != CLOSE and (<const Row*>self.rows.at(at.row)).watch:
+            return MISS
+        move = self._known(at.row, event, argument)
         if move == NULL:
             return MISS
         if event == CLOSE:
@@ -530,7 +696,7 @@ cdef class JsonMachine(Machine):
         if at != out:
             out[0] = at[0]
         if read != side.read:
-            out.side = self._side(side.parent, 0, side.depth, read, run - read if read else 0)
+            out.side = self._side(side.parent, side.used, side.depth, read, side.content, run - read if read else 0)
         out.mode, out.gap, out.row = VALUE, 0, to
         return ALIVE
 
@@ -556,7 +722,7 @@ cdef class JsonMachine(Machine):
 
     cdef int _key(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil:
         cdef Side* side = <Side*>self.sides.at(at.side)
-        cdef int32_t used = side.used, outcome
+        cdef int32_t used = side.used, outcome, content = UNKNOWN_VALUE
         cdef bint known = used != UNKNOWN_NAMES
         cdef const Move* move
         cdef int r
@@ -565,6 +731,8 @@ cdef class JsonMachine(Machine):
         if at != out:
             out[0] = at[0]
         r = self.strings.step(&at.leaf, used, byte, grow, &out.leaf)
+        if not known and r == ALIVE and not self.strings.endless(out.leaf.lang):
+            return ASK
         if r != CROSS:
             return r
         outcome = self.strings.outcome(&out.leaf, used)
@@ -575,31 +743,38 @@ cdef class JsonMachine(Machine):
             if not known:
                 return ASK
             used = UNKNOWN_NAMES if out.leaf.u < 0 else self.strings.use(used, &out.leaf)
-            out.side = self._side(side.parent, used, side.depth, 0, 0)
+        elif not known:
+            used = UNKNOWN_NAMES
+        if side.content and grow:
+            content = self._text_value(&out.leaf)
+        content = self._content_with(side.content, content)
+        out.side = self._side_with(at.side, at.row, used, content)
         out.mode, out.gap, out.row = COLON, 0, move.to
         memset(&out.leaf, 0, sizeof(Leaf))
         return ALIVE
 
-    cdef int _value(self, const State* at, int32_t row, uint8_t byte, State* out) except -1 nogil:
+    cdef int _value(self, const State* at, int32_t row, uint8_t byte, bint grow, State* out) except -1 nogil:
         """The first byte of a value."""
         cdef State new
-        cdef Side* side
-        cdef int32_t language
+        cdef Side* side = <Side*>self.sides.at(at.side)
+        cdef int32_t language, content = 0
+        cdef int32_t watch = (<Row*>self.rows.at(row)).watch
+        if watch or side.content:
+            content = EMPTY if grow else UNKNOWN_CONTENT
         new = at[0]
         new.row, new.gap = row, 0
         if byte == 0x22:
             language = self._strings(row)
-            if language < 0 or self.strings.start(language, 0, &new.leaf) != ALIVE:
+            if language < 0 or self.strings.start(language, side.used if watch & BESIDE and side.used > 0 else 0, &new.leaf) != ALIVE:
                 return DEAD
             new.mode = STRING
         elif byte == 0x7B or byte == 0x5B:
-            side = <Side*>self.sides.at(at.side)
             if side.depth >= DEPTH:
                 return DEAD
             new.row = self._move(row, OPEN_OBJECT if byte == 0x7B else OPEN_ARRAY, 0).to
             if new.row < 0:
                 return DEAD
-            new.side = self._side(at.side, 0, side.depth + 1, 0, 0)
+            new.side = self._side(at.side, 0, side.depth + 1, 0, content, 0)
             new.mode = FIRST_KEY if byte == 0x7B else FIRST_ITEM
         elif byte == 0x2D or (0x30 <= byte <= 0x39):
             language = self._number(row)
@@ -611,6 +786,8 @@ cdef class JsonMachine(Machine):
                 new.leaf.v = self.numbers.step(language, new.leaf.v, byte)
             if new.leaf.v == 0:
                 return DEAD
+            if content:
+                new.leaf.u = self.strings.used_names.grow(0, byte) if grow else -1
             new.mode = NUMBER
         elif byte == 0x6E or byte == 0x74 or byte == 0x66:
             new.leaf.v = NULL_ if byte == 0x6E else TRUE_ if byte == 0x74 else FALSE_
@@ -631,7 +808,12 @@ cdef class JsonMachine(Machine):
         return ALIVE
 
     cdef int _close(self, const State* at, State* out) except -1 nogil:
-        return self._after(at, self._move(at.row, CLOSE, 0).to, (<Side*>self.sides.at(at.side)).parent, out)
+        cdef const Side* side = <const Side*>self.sides.at(at.side)
+        cdef int32_t value = UNKNOWN_VALUE
+        if side.content > 0:
+            with gil:
+                value = self.automaton.items_seen.closed(side.content, (<Row*>self.rows.at(at.row)).kind == OBJECT)
+        return self._finished(self._move(at.row, CLOSE, 0).to, side.parent, value, False, out)
 
     cdef int _behind(self, const State* at, uint8_t byte, State* out) except -1 nogil:
         """One byte after a value: white space, a comma, or the end of the container."""
@@ -731,10 +913,18 @@ cdef class JsonMachine(Machine):
             out.gap = 0
         out.side = side.near if at.mode == KEY or at.mode == NEXT_KEY else side.far
         if at.mode == STRING:
-            self.strings.mask_leaf(&at.leaf, 0, self.horizon, &out.leaf)
+            if self.strings.mask_leaf(&at.leaf, self._strings_used(at), self.horizon, &out.leaf):
+                out.side = side.near
         elif at.mode == KEY:
             self.strings.mask_leaf(&at.leaf, side.used, self.horizon, &out.leaf)
+        elif at.mode == NUMBER and at.leaf.u > 0:
+            out.leaf.u = -1
         return 0
+
+    cdef int32_t _strings_used(self, const State* at) noexcept nogil:
+        """Inside a string: those that may not come again, as far as they are known."""
+        cdef int32_t used = (<const Side*>self.sides.at(at.side)).used
+        return used if used > 0 and (<const Row*>self.rows.at(at.row)).watch & BESIDE else 0
 
     cdef int ready_key(self, const State* at, State* out) noexcept nogil:
         self.mask_key(at, out)          # it reads only
@@ -745,7 +935,7 @@ cdef class JsonMachine(Machine):
 
     cdef int split(self, const State* at, Split* out) except -1 nogil:
         if at.mode == STRING:
-            return self.strings.split(&at.leaf, 0, out)
+            return self.strings.split(&at.leaf, self._strings_used(at), out)
         if at.mode == KEY:
             return self.strings.split(&at.leaf, (<Side*>self.sides.at(at.side)).used, out)
         return 0
@@ -831,7 +1021,7 @@ cdef class JsonMachine(Machine):
         while at.mode != END:
             if at.mode == NUMBER:
                 out += self._feed(&at, self.numbers.shortest(at.leaf.lang, at.leaf.v))
-                self._after(&at, self._move(at.row, NUMERAL, self.numbers.outcome(at.leaf.lang, at.leaf.v)).to, at.side, &at)
+                self._number_end(&at, &at)
                 continue
             out += self._feed(&at, self._next_part(&at))
         return bytes(out)
@@ -870,7 +1060,7 @@ cdef class JsonMachine(Machine):
         cdef int32_t used, row
         cdef State to
         if at.mode == STRING:
-            return self.strings.shortest((<const char*>&at.leaf)[:sizeof(Leaf)], 0)
+            return self.strings.shortest((<const char*>&at.leaf)[:sizeof(Leaf)], self._strings_used(at))
         if at.mode == LITERAL:
             return (<bytes>WORDS[at.leaf.v])[at.leaf.k:]
         used = (<Side*>self.sides.at(at.side)).used
@@ -889,12 +1079,13 @@ cdef class JsonMachine(Machine):
             self._item(at, &to)
             row = to.row
         ids = [id_ for id_, _ in self._alternatives(row)]
+        names = None if used == UNKNOWN_NAMES else frozenset(self.strings.names_used(used)) if used else frozenset()
         if at.mode == START or at.mode == VALUE or row != at.row:
-            endings = [self.automaton.value_ending(id_) for id_ in ids]
+            beside = (<Row*>self.rows.at(row)).watch & BESIDE
+            endings = [self.automaton.value_ending(id_, names if beside else frozenset()) for id_ in ids]
         elif at.mode == FIRST_ITEM or (<Row*>self.rows.at(at.row)).kind == ARRAY:
             read = (<Side*>self.sides.at(at.side)).read
-            endings = [self.automaton.array_ending(id_, at.mode == FIRST_ITEM, read) for id_ in ids]
+            endings = [self.automaton.array_ending(id_, at.mode == FIRST_ITEM, read, names) for id_ in ids]
         else:
-            names = None if used == UNKNOWN_NAMES else frozenset(self.strings.names_used(used)) if used else frozenset()
             endings = [self.automaton.object_ending(id_, names, at.mode == FIRST_KEY) for id_ in ids]
         return min(endings, key=len)

@@ -61,6 +61,7 @@ cdef class UsedNames:
     cdef Index contents         # SetNode content -> handle
     cdef int32_t find(self, int32_t node, uint32_t char) noexcept nogil          # the child, or -1
     cdef int32_t grow(self, int32_t node, uint32_t char) except -1 nogil         # the child, made where there is none
+    cdef object text(self, int32_t node)                                         # what leads to the node, as a str
     cdef int32_t add(self, int32_t used, int32_t node) except -1 nogil           # the set with the word that ends at node
     cdef int32_t branch(self, uint32_t mask, int32_t left, int32_t right) except -1 nogil
     cdef int32_t intern(self, SetNode* content) except -1 nogil

@@ -102,6 +102,13 @@ cdef class UsedNames:
         self.node(node).kids = new
         return new
 
+    cdef object text(self, int32_t node):
+        cdef list chars = []
+        while node > 0:
+            chars.append(chr(self.node(node).char))
+            node = self.node(node).parent
+        return "".join(chars[::-1])
+
     cdef int32_t intern(self, SetNode* content) except -1 nogil:
         cdef Probe probe
         cdef uint64_t code = hash_bytes(content, CONTENT)

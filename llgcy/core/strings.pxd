@@ -125,6 +125,11 @@ cdef class Strings:
     # Are there more texts besides the names than any document can use up? True is exact; false where it is too hard to tell, too.
     cdef bint plenty(self, int32_t view) except -1 nogil
 
+    # Has every text of the view that has begun any number of ends, besides the names?
+    cdef bint endless(self, int32_t view) noexcept nogil
+    # The text that ends at a leaf that was read with `grow`, as a str; or the bytes of a number, read likewise.
+    cdef object text(self, const Leaf* end)
+
     cdef int step_any(self, const Leaf* at, int32_t used, uint8_t byte, bint grow, Leaf* out) except -1 nogil
     cdef int alive(self, const View* view, int32_t used, const Leaf* at) except -1 nogil
     cdef int alive_between(self, const View* view, int32_t used, const Leaf* at) except -1 nogil

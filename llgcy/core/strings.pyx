@@ -634,6 +634,17 @@ cdef class Strings:
                     w.plenty = NO
         return w.plenty == YES
 
+    cdef bint endless(self, int32_t view) noexcept nogil:
+        cdef const View* w = <const View*>self.views.at(view)
+        return w.v == 0 and w.count > 0 and w.windows[w.count - 1].high == NO_BOUND
+
+    cdef object text(self, const Leaf* end):
+        cdef const View* view
+        if end.u >= 0:
+            return self.used_names.text(end.u)
+        view = <const View*>self.views.at(end.lang)
+        return self.specs[view.language][0][view.nodes[end.d].word]
+
     # -- masks --------------------------------------------------------------------------------------------------------------
 
     cdef int mask_leaf(self, const Leaf* at, int32_t used, int32_t horizon, Leaf* out) except -1 nogil:
@@ -858,11 +869,7 @@ cdef class Strings:
         while todo:
             node = todo.pop()
             if self.used_names.contains(used, node):
-                chars, at = [], node
-                while at > 0:
-                    chars.append(chr(self.used_names.node(at).char))
-                    at = self.used_names.node(at).parent
-                out.append("".join(chars[::-1]))
+                out.append(self.used_names.text(node))
             node = self.used_names.node(node).kids
             while node >= 0:
                 if self.used_names.begins(used, node):

@@ -5,7 +5,7 @@ items), and one formula for the rest (counts of ``contains``, alternatives). Pos
 apart any more, so that long arrays do not make states.
 """
 from llgcy.schema.derive import Test
-from llgcy.schema.formula import ANYTHING, FALSE, TRUE
+from llgcy.schema.formula import ANYTHING, FALSE, NOTHING, TRUE
 
 
 class Items:
@@ -13,6 +13,7 @@ class Items:
 
     def __init__(self, formulas):
         self.formulas = formulas
+        self.repeat = formulas.repeat() >> 1
         self.rules = {}                 # ItemRules by root and units
         self.split = {}                 # (units that are rules, the rest) by formula
         self.caps = {}                  # last position that a formula tells from the next, by formula
@@ -41,26 +42,33 @@ class Items:
             fs, units, rest = self.formulas, [], []
             for unit in fs.units(residual):
                 content = fs.nodes[unit >> 1]
-                if content[0] == "size" or content[0] == "item" and unit & 1 and content[4] == 1:
+                if content[0] == "size" or unit & 1 and (content[0] == "repeat" or content[0] == "item" and content[4] == 1):
                     units.append(unit)
                 else:
                     rest.append(unit)
             found = self.split[residual] = units, fs.all_of(rest)
         units, residual = found
         if rules is None:
-            return self.rules_of(None, frozenset(units)), residual
-        if units or rules.added:
+            rules = self.rules_of(None, frozenset(units))
+        elif units or rules.added:
             # what was added about items that are read is over, so that equal futures have equal rules
             added = [u for u in rules.added.union(units) if not self.over(u, n)]
             rules = self.rules_of(rules.root or rules, frozenset(added))
+        if rules.apart and self.repeat in self.formulas.support(residual):
+            return self.normal(rules, self.formulas.assign(residual, {self.repeat: FALSE}), n)
         return rules, residual
+
+    def apart(self, rules, residual, n):
+        """`normal` where no two items are equal; None where it is false."""
+        found = self.normal(rules, self.formulas.assign(residual, {self.repeat: FALSE}), n)
+        return found and (self.rules_of(found[0].root or found[0], found[0].added | {self.repeat << 1 | 1}), found[1])
 
     def over(self, unit, n):
         """Whether a unit of rules says nothing any more once `n` items are read."""
         content = self.formulas.nodes[unit >> 1]
         if content[0] == "size":
             return not unit & 1 and content[1] <= n
-        return content[2] is not None and content[2] <= n
+        return content[0] == "item" and content[2] is not None and content[2] <= n
 
     def settled(self, residual, n):
         """The formula after `n` items, with what the number of items decides."""
@@ -70,15 +78,20 @@ class Items:
             if content[0] == "size":
                 if content[1] <= n:
                     truths[atom] = TRUE
-            elif content[2] is not None and content[2] - max(content[1], n) < content[4]:
+            elif content[0] == "item" and content[2] is not None and content[2] - max(content[1], n) < content[4]:
                 truths[atom] = FALSE
         return fs.assign(residual, truths) if truths else residual
 
-    def tests(self, residual, n):
-        """What a formula asks about the item at position `n`: (formula with the facts that any item shows, tests)."""
+    def tests(self, residual, n, seen=NOTHING):
+        """What a formula asks about the item at position `n`: (formula with the facts that any item shows, tests).
+
+        `seen` is the value formula of the items before, as far as equal items matter.
+        """
         fs, certain, tests = self.formulas, {}, {}
         for atom in sorted(fs.support(residual)):
             content = fs.nodes[atom]
+            if content[0] == "repeat" and seen != NOTHING:
+                tests.setdefault(seen, Test(seen)).yes[atom] = TRUE
             if content[0] != "item":
                 continue
             _, first, end, value, wanted = content
@@ -105,7 +118,7 @@ class Items:
             found = 0
             for atom in self.formulas.support(residual):
                 content = self.formulas.nodes[atom]
-                found = max(found, content[1], content[2] or 0) if content[0] == "item" else max(found, content[1])
+                found = max(found, 0, *[c for c in (content[1:3] if content[0] == "item" else content[1:]) if c])
             self.caps[residual] = found
         return max(found, rules.cap)
 
@@ -121,24 +134,29 @@ class ItemRules:
         Units beside those of the root.
     low, high : int, int or None
         Bounds on the number of items.
+    apart : bool
+        All items differ.
     cuts : tuple of int
         Positions where the demands change, ascending, the first one 0.
     cap : int
         From this position on, nothing changes.
     """
 
-    __slots__ = ("items", "root", "added", "id", "low", "high", "demands", "cuts", "cap", "made")
+    __slots__ = ("items", "root", "added", "id", "low", "high", "apart", "demands", "cuts", "cap", "made")
 
     def __init__(self, items, root, units, id):
         self.items, self.root, self.id = items, root, id
         self.added = units if root is not None else frozenset()
         self.low, self.high = (root.low, root.high) if root is not None else (0, None)
+        self.apart = root is not None and root.apart
         self.demands = list(root.demands) if root is not None else []       # (first, end or None, value formula)
         nodes = items.formulas.nodes
         for unit in units:
             content = nodes[unit >> 1]
             if content[0] == "item":
                 self.demands.append((content[1], content[2], content[3] ^ 1))
+            elif content[0] == "repeat":
+                self.apart = True
             elif unit & 1:
                 self.high = content[1] - 1 if self.high is None else min(self.high, content[1] - 1)
             else:

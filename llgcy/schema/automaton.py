@@ -22,6 +22,11 @@ from llgcy.schema.resolve import Resolver
 from llgcy.schema.states import Arrays, ObjectKind
 from llgcy.schema.strings import StringSpec, Texts
 from llgcy.schema.translate import Translator
+from llgcy.schema.values import Values
+
+
+#: See `Automaton.watch`.
+WATCHED, BESIDE = 1, 2
 
 
 class ValueShape(NamedTuple):
@@ -87,11 +92,15 @@ class ArrayShape(NamedTuple):
     run : int
         So many items leave everything as it is: each has the same values and the same may follow. Only the item behind them
         leads to the ids in `items`. So a bound far away makes no ids on the way.
+    loose : int
+        Where it matters which values the items have: kinds of which the next item may begin whatever the item before it was.
+        A set of 1 << kind (of `formula`).
     """
 
     end: tuple
     items: tuple
     run: int
+    loose: int
 
 
 class Automaton:
@@ -147,9 +156,10 @@ class Automaton:
         self.patterns = translator.patterns
         self.lexemes = {}
         items = Items(self.formulas)
-        self.solver = (Hopeful if validating else Emptiness)(self.formulas, self.texts, items, self.lexeme)
+        self.items_seen = Values(self.formulas)
+        self.solver = (Hopeful if validating else Emptiness)(self.formulas, self.texts, items, self.lexeme, self.items_seen)
         self.order = Order(self._matches) if options.property_order == "schema" else None
-        self.arrays = Arrays(items, self.solver, self.order)
+        self.arrays = Arrays(items, self.solver, self.order, self.items_seen)
         self.endings = Endings(self.solver, self.order)
         self.objects, self.kinds, self.keys, self.specs = [], {}, {}, {}
         self.values, self.numbers = [], {}
@@ -218,11 +228,13 @@ class Automaton:
             if row[OBJECT] != FALSE and self.solver.inhabited(fs.value(object=row[OBJECT])):
                 objects.append((i, row[OBJECT]))
             if row[ARRAY] != FALSE and self.solver.inhabited(fs.value(array=row[ARRAY])):
-                arrays.append((self.arrays.start(row[ARRAY], entries[i][1]).id, i))
+                arrays.append((i, row[ARRAY]))
         if objects:
             place = next((p for _, p in entries if p is not None), None)
             kind = self._object_kind(tuple(dict.fromkeys(f for _, f in objects)), place)
             objects = [(kind.start(f).id, i) for i, f in objects]
+        beside = all(self.arrays.may_be_beside(f) for _, f in arrays)
+        arrays = [(self.arrays.start(f, entries[i][1], beside).id, i) for i, f in arrays]
         return ValueShape(*literals, string, outcomes, number, tuple(i for i, _ in numbers), tuple(objects), tuple(arrays))
 
     def _string(self, formulas):
@@ -275,12 +287,34 @@ class Automaton:
         for i, state in enumerate(states):
             place = self.order.item(state.place, state.n) if state.place is not None else None
             moves += [(v, place, after, i) for v, after in self.arrays.moves(state)]
-        return ArrayShape(ends, self._grouped(moves), run)
+        loose = 0
+        for state in states:
+            loose |= self.arrays.loose(state)
+        return ArrayShape(ends, self._grouped(moves), run, loose)
+
+    def watch(self, arrays):
+        """Whether it matters which values the items of these arrays have: 0, `WATCHED`, or also `BESIDE`.
+
+        Where it matters, `array_after` is to be asked after each item. With `BESIDE` not after strings: whoever reads the text keeps
+        the strings that were items of the array, and lets none of them come again.
+        """
+        states = [self.arrays.states[i] for i in arrays]
+        if not any(map(self.arrays.watches, states)):
+            return 0
+        return WATCHED | (BESIDE if states[0].beside else 0)
+
+    def array_after(self, array, value):
+        """The id of an array whose last item had this value, a number of `items_seen`."""
+        return self.arrays.after(self.arrays.states[array], value).id
 
     # ------------------------------------------------------------------------------------------------ endings
-    def value_ending(self, value):
-        """A short JSON text of the value, its properties in order."""
-        return self.endings.value(*self.values[value])
+    def value_ending(self, value, strings=frozenset()):
+        """A short JSON text of the value, its properties in order; none of these strings."""
+        v, place = self.values[value]
+        if strings:
+            v = self.formulas.both(v, self.formulas.value(string=self.formulas.names(strings)) ^ 1)
+            self.solver.inhabited(v)
+        return self.endings.value(v, place)
 
     def object_ending(self, object, used=frozenset(), first=True):
         """What can follow inside ``{`` up to ``}``: `used` are names that may not come again (None: not known), `first` where none has come."""
@@ -288,7 +322,10 @@ class Automaton:
         kind = state.kind
         return self.endings.members(kind.keys, kind.ending(state), kind.place, used, first)
 
-    def array_ending(self, array, first=True, read=0):
-        """What can follow inside ``[`` up to ``]``; `first` where no item has come, `read`: items of its run that have come."""
+    def array_ending(self, array, first=True, read=0, strings=frozenset()):
+        """What can follow inside ``[`` up to ``]``; `first` where no item has come, `read`: items of its run that have come.
+
+        `strings` are those that have come where they are kept beside.
+        """
         state = self.arrays.later(self.arrays.states[array], read)
-        return self.endings.items(self.arrays.ending(state), state.place, state.n, first)
+        return self.endings.items(self.arrays.ending(state, strings), state.place, state.n, first)

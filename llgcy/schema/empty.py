@@ -13,6 +13,7 @@ from llgcy.errors import LimitError
 from llgcy.schema.derive import TESTS, Busy, Leaves, is_plain
 from llgcy.schema.formula import ANYTHING, FALSE, NOTHING, TRUE
 from llgcy.schema.objects import Keys, bits
+from llgcy.schema.unique import Distinct
 
 #: Decisions about the value of one name, in all and for each test, before the residual is split on another name.
 PATIENCE, PATIENCE_EACH = 32, 4
@@ -31,16 +32,18 @@ class Emptiness:
     items : Items
     lexeme : callable
         ``lexeme((number formula,))``: the `NumberLexeme` in the spelling asked for.
+    values : Values
     """
 
     #: Steps that one question may take.
     FUEL = 200_000
 
-    def __init__(self, formulas, texts, items, lexeme):
+    def __init__(self, formulas, texts, items, lexeme, values):
         self.formulas, self.texts, self.items, self.lexeme = formulas, texts, items, lexeme
         self.known = {}                 # answer by question
         self.recipes = {}               # by value formula
         self.keys = {}                  # Keys without an order, by object formula
+        self.distinct = Distinct(self, values)
         self.fuel = self.FUEL
 
     # ------------------------------------------------------------------------------------------------ the driver
@@ -182,7 +185,9 @@ class Emptiness:
             v = self.formulas.aliases.get(v, v)
         if v not in self.recipes:
             self.known.pop(v, None)     # known by its form alone
+            fuel = self.fuel            # the question that asks for it may be under way
             self.run(v)
+            self.fuel = fuel
         return self.recipes[v]
 
     def some_number(self, number):
@@ -572,11 +577,13 @@ class Emptiness:
             return None
         return (yield from self.complete_items(*found, 0))
 
-    def complete_items(self, rules, residual, n):
-        """Coroutine: items that finish an array of which `n` are read, or None.
+    def complete_items(self, rules, residual, n, seen=frozenset()):
+        """Coroutine: items that finish an array of which `n` are read, or None: pairs (value formula, how many), or an `Apart`.
 
-        The items are value formulas, or pairs (value formula, how many).
+        `seen` are the items so far, where it matters which they were (see `Distinct.watches`).
         """
+        if self.distinct.watches(rules, residual):
+            return (yield from self.distinct.complete(rules, residual, n, seen))
         if residual == TRUE:
             return (yield from self.plain_items(rules, n))
         return (yield (("items", rules.id, residual, n), self.find_items, (rules, residual, n)))

@@ -100,6 +100,8 @@ class Endings:
 
     def array_pieces(self, items, place, n, first):
         pieces = []
+        if items.__class__ is not tuple:        # an `Apart`
+            items = self.solver.run(self.solver.distinct.written(items))
         for value, copies in items:
             if copies + len(pieces) > LENGTH:
                 raise LimitError(f"the shortest ending known has more than {LENGTH} items")

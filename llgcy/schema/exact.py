@@ -160,6 +160,17 @@ class Exact(NamedTuple):
         return cls._of_parts(minus == "-", digits, exponent - len(fraction))
 
     @classmethod
+    def read(cls, text):
+        """The number of a JSON text, whatever its size: for numbers that are compared and no more.
+
+        >>> Exact.read("1e99999999999999999999999") > Exact.read("-0.1e-7")
+        True
+        """
+        minus, whole, fraction, sign, power = _NUMBER.fullmatch(text).groups("")
+        c, e = int_of(whole + fraction), int_of(power)
+        return cls.scaled(-c if minus else c, (-e if sign == "-" else e) - len(fraction))
+
+    @classmethod
     def _of_parts(cls, negative, digits, e):
         bare = digits.rstrip("0")
         e += len(digits) - len(bare)

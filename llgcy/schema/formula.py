@@ -12,11 +12,11 @@ strings    ``("in", frozenset of str)  ("len", n)``: at least n characters; ``("
 objects    ``("some", K, V)``: some member has its key in the string formula K and its value in the value formula V;
            ``("count", n)``: at least n members
 arrays     ``("item", i, j, V, n)``: at least n of the items at positions i to j - 1 (j None: to the end) are in V;
-           ``("size", n)``: at least n items
+           ``("size", n)``: at least n items; ``("repeat",)``: two items are equal
 =========  ==============================================================================================
 
-So ``properties`` is NOT some({k}, NOT S), ``required`` is some({k}, anything), ``items`` is NOT item(i, None, NOT S, 1). A
-member or an item makes some facts true and leaves the others open; that is the whole derivative.
+So ``properties`` is NOT some({k}, NOT S), ``required`` is some({k}, anything), ``items`` is NOT item(i, None, NOT S, 1), ``uniqueItems`` is
+NOT repeat. A member or an item makes some facts true and leaves the others open; that is the whole derivative.
 
 A *value formula* is an int too, even or odd with its complement. It stands for five parts (which literals, and a formula
 each for numbers, strings, objects and arrays), since no value is of two kinds: AND, OR and NOT work part by part.
@@ -168,6 +168,10 @@ class Formulas:
         if value == NOTHING or (end is not None and end - first < n):
             return FALSE
         return self.atom("item", first, end, value, n)
+
+    def repeat(self):
+        """Arrays of which two items are equal."""
+        return self.atom("repeat")
 
     # ------------------------------------------------------------------------------------------------ boolean operations
     def any_of(self, formulas):

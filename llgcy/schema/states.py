@@ -5,8 +5,12 @@ used, and the number of members as far as it is told apart. Only states that can
 one, so that few exist: in schema order one for each residual and last name.
 """
 from llgcy.schema.derive import Leaves
-from llgcy.schema.formula import NOTHING, TRUE
+from llgcy.schema.formula import ARRAY, FALSE, NOTHING, OBJECT, STRING, TRUE
 from llgcy.schema.objects import bits
+from llgcy.schema.unique import LEVELS
+
+#: Items that are told apart in one array whose items must differ, but for strings of which there is no end.
+SEEN = 4_000
 
 
 class ObjectState:
@@ -275,12 +279,26 @@ class ObjectKind:
 
 
 class ArrayState:
-    """A residual inside ``[``: rules and residual of `arrays.Items.normal`, the position (clipped), the place."""
+    """A residual inside ``[``.
 
-    __slots__ = ("rules", "residual", "n", "place", "id")
+    Attributes
+    ----------
+    rules, residual
+        See `arrays.Items.normal`.
+    n : int
+        The position, clipped.
+    place
+        Of `order`.
+    seen : frozenset of int
+        The items so far, numbers of `values`, as far as it matters which they were.
+    beside : bool
+        Strings are not among them: whoever reads the text keeps the strings that have come, and lets none come again.
+    """
 
-    def __init__(self, rules, residual, n, place, id):
-        self.rules, self.residual, self.n, self.place, self.id = rules, residual, n, place, id
+    __slots__ = ("rules", "residual", "n", "place", "seen", "beside", "id")
+
+    def __init__(self, rules, residual, n, place, seen, beside, id):
+        self.rules, self.residual, self.n, self.place, self.seen, self.beside, self.id = rules, residual, n, place, seen, beside, id
 
 
 class Arrays:
@@ -291,22 +309,61 @@ class Arrays:
     items : Items
     solver : Emptiness
     order : Order or None
+    values : Values
     """
 
-    def __init__(self, items, solver, order):
-        self.items, self.solver, self.order = items, solver, order
-        self.states, self.made, self.spans = [], {}, {}
+    def __init__(self, items, solver, order, values):
+        self.items, self.solver, self.order, self.values = items, solver, order, values
+        self.distinct = solver.distinct
+        self.states, self.made, self.spans, self.aside = [], {}, {}, {}
 
-    def state(self, rules, residual, n, place):
+    def state(self, rules, residual, n, place, seen=frozenset(), beside=False):
         cap = self.items.cap(rules, residual)
         if place is not None:
             cap = max(cap, self.span(place))
-        key = rules.id, residual, min(n, cap), place
+        key = rules.id, residual, min(n, cap), place, seen, beside
         found = self.made.get(key)
         if found is None:
-            found = self.made[key] = ArrayState(rules, residual, min(n, cap), place, len(self.states))
+            found = self.made[key] = ArrayState(rules, residual, min(n, cap), place, seen, beside, len(self.states))
             self.states.append(found)
         return found
+
+    def watches(self, state):
+        """Whether it matters which items come."""
+        return self.distinct.watches(state.rules, state.residual)
+
+    def after(self, state, value):
+        """The state where the last item was this value (a number of `values`)."""
+        if not self.watches(state) or state.beside and isinstance(self.values.trees[value], str):
+            return state
+        if state.rules.high is not None and state.n >= state.rules.high:
+            return state                # no item comes any more
+        return self.state(state.rules, state.residual, state.n, state.place, state.seen | {value}, state.beside)
+
+    def may_be_beside(self, formula):
+        """Whether the strings among the items of an array need not be among what its states have seen.
+
+        So it is where all items must differ, no string is told from another one, and there are more than any document has.
+        """
+        found = self.aside.get(formula)
+        if found is None:
+            rules, residual = self.items.root(formula)
+            found = rules.apart and all(self.plenty(rules.demand(cut)) for cut in rules.cuts)
+            nodes = self.solver.formulas.nodes
+            for atom in self.solver.formulas.support(residual):
+                if nodes[atom][0] == "item" and self.string(nodes[atom][3]) > FALSE:
+                    found = False
+            self.aside[formula] = found
+        return found
+
+    def string(self, value):
+        fs = self.solver.formulas
+        return fs.values[value][STRING]
+
+    def plenty(self, value):
+        """Whether a value formula has no strings, or any number and tells none from another by what it says."""
+        f, texts = self.string(value), self.solver.texts
+        return f == FALSE or not texts.facts((f,))[0] and self.distinct.endless_texts(f)
 
     def span(self, place):
         """From this position on, a place says the same about all items."""
@@ -315,37 +372,55 @@ class Arrays:
             found = self.spans[place] = self.order.reach(place)
         return found
 
-    def start(self, formula, place):
+    def start(self, formula, place, beside):
         """The state after ``[`` of an array formula that is inhabited."""
-        return self.state(*self.items.root(formula), 0, place)
-
-    def finishable(self, rules, residual, n):
-        """Whether items can follow that finish the array."""
-        if residual == TRUE and n >= rules.low:
-            return rules.high is None or n <= rules.high
-        return self.solver.can(self.solver.complete_items(rules, residual, n))
+        return self.state(*self.items.root(formula), 0, place, frozenset(), beside)
 
     def moves(self, state):
-        """The alternatives for the next item: [(value formula, state), ...], all of them alive; none where nothing may follow."""
-        rules, residual, n, solver = state.rules, state.residual, state.n, self.solver
+        """The alternatives for the next item: [(value formula, state), ...], all of them alive; none where nothing may follow.
+
+        Where `watches`, the states have yet to be told which value the item had (`after`).
+        """
+        rules, residual, n, solver, seen = state.rules, state.residual, state.n, self.solver, state.seen
         if rules.high is not None and n >= rules.high:
             return []
-        demand = rules.demand(n)
+        fs, demand, taken = solver.formulas, rules.demand(n), self.values.union(seen)
+        if len(seen) >= SEEN:           # a limit: but for strings, no items come any more
+            demand = fs.both(demand, fs.value(string=TRUE)) if state.beside else NOTHING
+        if rules.apart:
+            demand = fs.both(demand, taken ^ 1)
         if residual == TRUE:
             ways = [(demand, rules, residual)] if demand != NOTHING and solver.inhabited(demand) else []
         else:
-            after, tests = self.items.tests(residual, n)
-            groups = solver.run(Leaves(solver.formulas, after, tests, demand).all())
+            after, tests = self.items.tests(residual, n, taken)
+            groups = solver.run(Leaves(fs, after, tests, demand).all())
             ways = []
             for left, values in groups.items():
                 found = self.items.normal(rules, left, n + 1)
                 if found is not None:
-                    ways.append((solver.formulas.union(values), *found))
+                    ways.append((fs.union(values), *found))
         found = {}
         for value, rules, residual in ways:
-            if self.finishable(rules, residual, n + 1):
-                found.setdefault(self.state(rules, residual, n + 1, state.place), []).append(value)
-        return [(solver.formulas.union(values), state) for state, values in found.items()]
+            value = solver.run(self.distinct.allowed(value, rules, residual, n + 1, seen))
+            if value != NOTHING and solver.inhabited(value):
+                after = self.state(rules, residual, n + 1, state.place, seen if self.distinct.watches(rules, residual) else frozenset(),
+                                   state.beside)
+                found.setdefault(after, []).append(value)
+        return [(fs.union(values), state) for state, values in found.items()]
+
+    def loose(self, state):
+        """Kinds of values of which the next item may be whatever the item before it was, of which nobody has taken note.
+
+        A set of 1 << kind. It may leave kinds out.
+        """
+        rules, n = state.rules, state.n
+        if not rules.apart or state.residual != TRUE or rules.high is not None and n >= rules.high or len(state.seen) >= SEEN:
+            return 0
+        distinct, run = self.distinct, self.solver.run
+        if not all(run(distinct.endless(rules.demand(s), LEVELS)) for s in rules.needed(n)):
+            return 0
+        row = self.solver.formulas.values[rules.demand(n)]
+        return sum(1 << kind for kind in (STRING, OBJECT, ARRAY) if run(distinct.endless_part(kind, row[kind], LEVELS)))
 
     def run(self, state):
         """How many items may come without a change in what may follow; None: any number.
@@ -353,7 +428,8 @@ class Arrays:
         Only where the rules alone decide. A state that can be finished stays so while its items are of one kind, and the same
         may follow each of them until the number of items meets a bound or a position where the demands or the order change.
         """
-        if state.residual != TRUE:
+        if state.residual != TRUE or state.rules.apart and (
+                not state.beside or state.n < state.rules.low and self.string(state.rules.demand(state.n)) == FALSE):
             return 0
         rules, n = state.rules, state.n
         changes = [c for c in (*rules.cuts, rules.low, rules.high) if c is not None and c > n]
@@ -363,12 +439,15 @@ class Arrays:
 
     def later(self, state, items):
         """The state after so many more items, at most `run`."""
-        return self.state(state.rules, state.residual, state.n + items, state.place) if items else state
+        if not items:
+            return state
+        return self.state(state.rules, state.residual, state.n + items, state.place, state.seen, state.beside)
 
     def may_end(self, state):
         """Whether ``]`` may come now."""
         return state.n >= state.rules.low and self.solver.formulas.zero(state.residual)
 
-    def ending(self, state):
-        """Items that finish the array: ((value formula, how many), ...)."""
-        return self.solver.run(self.solver.complete_items(state.rules, state.residual, state.n))
+    def ending(self, state, strings):
+        """Items that finish the array, as `Emptiness.complete_items` gives them; none of the `strings` where they are kept beside."""
+        seen = state.seen.union(map(self.values.string, strings)) if state.beside else state.seen
+        return self.solver.run(self.solver.complete_items(state.rules, state.residual, state.n, seen))

@@ -3,6 +3,8 @@
 A formula of fixed words and lengths is decided by counting. One with patterns becomes one term of the store of regexes,
 whose derivatives decide emptiness exactly (intersections and complements are terms like any other).
 """
+import itertools
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from llgcy.errors import LimitError
@@ -219,6 +221,45 @@ class Texts:
         """Lengths of which one holds a formula of these bounds, if any does."""
         return sorted({0, 1, *lengths, *[n + 1 for n in lengths]})
 
+    def several(self, f, most):
+        """Texts of a formula, at most `most`; all of them, where they are fewer."""
+        if f == FALSE or most < 1:
+            return []
+        words, lengths, terms = self.facts((f,))
+        found = [w for w in words if self.formulas.holds_text(f, w)][:most]
+        general = self.without_words(f)
+        if general == FALSE:
+            return found
+        if terms:
+            term = self.minus(self.term(general), words)
+            return found + self.some_words(term, most - len(found))
+        for n in self.cuts(lengths):
+            if self.holds_length(general, n):
+                if n * most > LONGEST_WITNESS:
+                    raise LimitError(f"{most:,} texts of {n:,} characters; together they may have {LONGEST_WITNESS:,}")
+                free = (w for w in words_of_length(n) if w not in words)
+                found += itertools.islice(free, most - len(found))
+        return found
+
+    def some_words(self, term, most):
+        """Words of a term, short ones first; at most `most`."""
+        regexes, found, far = self.regexes, [], {}
+
+        def distance(state):
+            if state not in far:
+                far[state] = len(regexes.shortest(state))
+            return far[state]
+        heap = [(distance(term), 0, "", term)] if most > 0 and regexes.alive(term) else []
+        while heap and len(found) < most:
+            _, depth, word, state = heappop(heap)
+            if regexes.accepts(state):
+                found.append(word)
+            for first, last, target in regexes.edges(state):        # to live states only
+                whole = 1 - depth + distance(target)
+                for c in range(first, min(last, first + most) + 1):
+                    heappush(heap, (whole, depth - 1, word + chr(c), target))
+        return found
+
     def holds_length(self, f, n):
         """Whether a formula of lengths holds of texts of `n` characters."""
         content = self.formulas.nodes[f >> 1]
@@ -375,6 +416,17 @@ class Texts:
             for first, last, target in regexes.edges(state):
                 todo.extend((target, text + chr(c)) for c in range(first, last + 1))
         return sorted(found, key=lambda w: (len(w), w))
+
+
+def words_of_length(n):
+    """Texts of `n` characters, those of letters first; all of them where `n` is 0 or 1."""
+    if n == 0:
+        return iter(("",))
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    padding = "a" * (n - min(n, 4))
+    words = map("".join, itertools.product([padding], *[letters] * min(n, 4)))
+    others = (chr(c) * n for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF and chr(c) not in letters)
+    return itertools.chain(words, others)
 
 
 def fresh_word(n, excluded):

@@ -15,7 +15,6 @@ from llgcy.schema.formula import (ANYTHING, ARRAY, FALSE, FALSE_LITERAL, NOTHING
                                   TRUE_LITERAL)
 from llgcy.schema.notes import ANNOTATION, ENFORCED, IGNORED
 from llgcy.schema.read import escape, kind_of
-from llgcy.schema.unique import distinct
 from llgcy.schema.vocabulary import DEPENDENCIES, ITEMS, KEYWORDS, REFERENCES, SCHEMA, SCHEMAS, UNNAMED, VALUE, draft_name
 
 #: Schemas of one kind in a cycle of references that apply in place.
@@ -295,14 +294,14 @@ class Translator:
         kinds = [None, TRUE, TRUE, TRUE, TRUE]
         for word, value in node.sub.items():
             handler = _HANDLERS.get(word)
-            if handler is None and word != "type" and word != "uniqueItems":
+            if handler is None and word != "type":
                 continue
             try:
                 if word == "type":
                     kinds, parts.literals = self.kinds(self.types_of(node), node.draft)
                     if node.sub.get("nullable"):
                         parts.literals |= NULL
-                elif handler is not None:
+                else:
                     handler(self, node, value, parts)
             except (GrammarError, LimitError) as e:
                 self.refuse(e, node, word)
@@ -315,11 +314,6 @@ class Translator:
         except LimitError as e:
             self.refuse(e, node, "")
             made = ANYTHING
-        if "uniqueItems" in node.sub:
-            try:
-                made = self.unique_items(node, made)
-            except (GrammarError, LimitError) as e:
-                self.refuse(e, node, "uniqueItems")
         return made
 
     def refuse(self, error, node, word):
@@ -665,19 +659,11 @@ class Translator:
             high = self.bound(node, "maxContains", node.sub["maxContains"])
             parts.conjuncts[ARRAY].append(fs.item(0, None, value, high + 1) ^ 1)
 
-    def unique_items(self, node, value):
-        """The value formula of a node with all else in it, by ``uniqueItems``."""
-        unique = node.sub["uniqueItems"]
-        if not isinstance(unique, bool):
-            raise GrammarError(f"uniqueItems must be true or false, not {shown(unique)}", pointer=node.pointer + "/uniqueItems")
-        if not unique:
-            return value
-        *others, array = self.formulas.values[value]
-        array = distinct(self.formulas, array)
-        if array is None:
-            raise UnsupportedKeywordError("uniqueItems is supported for items from a small finite set of scalars only, so far; name them by "
-                                          "enum, or leave it out and check the result", pointer=node.pointer + "/uniqueItems")
-        return self.formulas.value(*others, array)
+    def unique_items(self, node, value, parts):
+        if not isinstance(value, bool):
+            raise GrammarError(f"uniqueItems must be true or false, not {shown(value)}", pointer=node.pointer + "/uniqueItems")
+        if value:
+            parts.conjuncts[ARRAY].append(self.formulas.repeat() ^ 1)
 
     # -- what no other keyword has looked at
     def unevaluated_properties(self, node, child, parts):
@@ -703,6 +689,7 @@ _HANDLERS = {
     "dependencies": Translator.dependent_schemas,
     "prefixItems": Translator.prefix_items, "items": Translator.items, "additionalItems": Translator.additional_items,
     "minItems": Translator.min_items, "maxItems": Translator.max_items, "contains": Translator.contains,
+    "uniqueItems": Translator.unique_items,
     "unevaluatedProperties": Translator.unevaluated_properties, "unevaluatedItems": Translator.unevaluated_items,
 }
 

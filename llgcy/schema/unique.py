@@ -1,84 +1,515 @@
-"""``uniqueItems`` where the items are from a finite set of scalars: each of them comes at most once."""
-from llgcy.schema.formula import ANYTHING, FALSE, NOTHING, NUMBER, STRING
+"""Arrays whose items must differ, or two of which must be equal: can they be finished, and by what?
 
-#: Scalars that may come more than once by all else. Which ones have come is part of the state.
-VALUES = 64
-#: The same where two or more items are required: whether enough values are left is found by trying.
-VALUES_REQUIRED = 8
+``uniqueItems`` is NOT repeat. An item must then not be among those before it, which is one more test on its value. Only where
+items must still come does the number of values matter: a class of values is *scarce* where it has fewer of them than there are
+items to come. Slots of scarce classes are matched with values (augmenting paths), and what the next item takes from a scarce
+class may be what a later one needs. All other classes never run out.
+
+Methods that say so are coroutines of `Emptiness`.
+"""
+from fractions import Fraction
+
+from llgcy.errors import LimitError
+from llgcy.schema.derive import Leaves
+from llgcy.schema.endings import Endings
+from llgcy.schema.exact import Exact
+from llgcy.schema.formula import ANYTHING, ARRAY, FALSE, NOTHING, NUMBER, OBJECT, STRING, TRUE
+from llgcy.schema.read import read_json
+
+#: Values of one class that are written out to see whether there are enough.
+MOST = 2_000
+#: Items that are written out while it is decided whether there are any; more are left for when they are needed.
+EAGER = 16
+#: Texts of a pattern that no document uses up.
+PLENTY = 1 << 20
+#: Levels of containers into which a class is followed to see that it has no end.
+LEVELS = 6
 
 
-def distinct(formulas, array):
-    """The part of an array formula whose items are all different.
+class Apart:
+    """Items that differ, not written out yet.
+
+    Attributes
+    ----------
+    slots : tuple of (int, int)
+        Value formula and how many, in order.
+    taken : dict
+        By value formula, the values for its slots, where it is scarce.
+    seen : frozenset
+        Values that come no more.
+    """
+
+    __slots__ = ("slots", "taken", "seen")
+
+    def __init__(self, slots, taken, seen):
+        self.slots, self.taken, self.seen = slots, taken, seen
+
+
+class Distinct:
+    """Questions about equal items of one schema.
 
     Parameters
     ----------
-    formulas : Formulas
-    array : int
-        Array formula: all else that holds.
-
-    Returns
-    -------
-    int or None
-        None where the values that items may have are too many to be told apart one by one, or not scalars.
-
-    Examples
-    --------
-    >>> from llgcy.schema.formula import Formulas
-    >>> fs = Formulas(None)
-    >>> few = fs.all_of([fs.item(0, None, fs.constants(["a", None]) ^ 1) ^ 1])
-    >>> len(fs.units(distinct(fs, few)))
-    3
+    solver : Emptiness
+    values : Values
     """
-    low, high, demands = 0, None, []    # bounds on the number of items; (first, end, what is in no item there)
-    for unit in formulas.units(array):
-        content = formulas.nodes[unit >> 1]
-        if content[0] == "size" and not unit & 1:
-            low = max(low, content[1])
-        elif content[0] == "size":
-            high = content[1] - 1 if high is None else min(high, content[1] - 1)
-        elif unit & 1 and content[0] == "item" and content[4] == 1:
-            demands.append(content[1:4])
-    if array == FALSE or high is not None and high < 2:
-        return array
-    cuts = sorted({0, high, *[c for first, end, _ in demands for c in (first, end)]} - {None})
-    places = {}                         # by scalar, positions at which it may stand (counted up to 2)
-    for first, end in zip(cuts, [*cuts[1:], None]):
-        if high is not None and first >= high:
-            break
-        value = ANYTHING
-        for start, stop, excluded in demands:
-            if start <= first and (stop is None or end is not None and end <= stop):
-                if formulas.values[excluded] is None:       # its schema is being read
+
+    def __init__(self, solver, values):
+        self.solver, self.values = solver, values
+        self.formulas, self.texts, self.items = solver.formulas, solver.texts, solver.items
+        self.endings = Endings(solver, None)
+        self.repeat = self.formulas.repeat() >> 1
+        self.found = {}                 # by value formula: values of it in the order found
+        self.rest = {}                  # and the formula of its containers that are not among them
+        self.unbounded = {}             # by value formula, whether it is seen to have no end of values
+
+    def watches(self, rules, residual):
+        """Whether it matters which items have come."""
+        return rules.apart or self.repeat in self.formulas.support(residual)
+
+    # ------------------------------------------------------------------------------------------------ completions
+    def complete(self, rules, residual, n, seen):
+        """Coroutine: items that finish an array of which `n` are read, those in `seen`, or None: see `Emptiness.complete_items`."""
+        return (yield (("apart", rules.id, residual, n, seen), self.find, (rules, residual, n, seen)))
+
+    def find(self, rules, residual, n, seen):
+        """Coroutine: the same, unremembered."""
+        if rules.apart:
+            if residual == TRUE:
+                return (yield from self.plain(rules, n, seen))
+            return (yield from self.differing(rules, residual, n, seen))
+        after = self.items.apart(rules, residual, n)
+        if after is not None:
+            found = yield from self.complete(*after, n, seen)
+            if found is not None:
+                return found
+        after = self.items.normal(rules, self.formulas.assign(residual, {self.repeat: TRUE}), n)
+        return (yield from self.repeating(*after, n, seen)) if after is not None else None
+
+    def plain(self, rules, n, seen):
+        """Coroutine: where the rules are all there is."""
+        if rules.high is not None and max(n, rules.low) > rules.high:
+            return None
+        slots, starts = [], list(rules.needed(n))
+        for start, end in zip(starts, [*starts[1:], rules.low]):
+            slots.append((rules.demand(start), end - max(start, n)))
+        return (yield from self.filled(slots, seen))
+
+    def filled(self, slots, seen):
+        """Coroutine: different values for slots (value formula, how many) that are not in `seen`, or None."""
+        room, taken, classes = sum(copies for _, copies in slots), {}, {}
+        for v, copies in slots:
+            if not (yield v):
+                return None
+            classes[v] = classes.get(v, 0) + copies
+        scarce, match = {}, {}
+        for v, copies in classes.items():
+            few = yield from self.scarce(v, room, seen)
+            if few is None:
+                continue
+            if len(few) < copies:
+                return None
+            scarce[v] = few
+            for _ in range(copies):
+                match = matched(v, match, scarce)
+                if match is None:
                     return None
-                value = formulas.both(value, excluded ^ 1)
-        if value == NOTHING:            # no item comes here, and so none behind
-            break
-        scalars = scalars_of(formulas, value)
-        if scalars is None:
-            return None
-        for scalar in scalars:
-            places[scalar] = places.get(scalar, 0) + (2 if end is None else end - first)
-    twice = [scalar for scalar, count in places.items() if count > 1]
-    if len(twice) > (VALUES if low < 2 else VALUES_REQUIRED):
-        return None
-    return formulas.all_of([array, *[formulas.item(0, None, scalar, 2) ^ 1 for scalar in twice]])
+        for x, v in match.items():
+            taken.setdefault(v, []).append(x)
+        items = Apart(tuple(slots), taken, seen)
+        return (yield from self.written(items)) if room <= EAGER else items
 
-
-def scalars_of(formulas, value):
-    """The value formulas of single scalars that make up a value formula, or None where they are not finitely many scalars."""
-    literals, number, string, object, array = formulas.values[value]
-    if object != FALSE or array != FALSE:
-        return None
-    found = [formulas.value(bit) for bit in (1, 2, 4) if literals & bit]
-    for part, where in ((number, NUMBER), (string, STRING)):
-        if part == FALSE:
-            continue
-        content = formulas.nodes[part >> 1]
-        if part & 1 or content[0] not in ("value", "in"):
-            return None
-        for member in sorted(content[1]):
-            if where == NUMBER:
-                found.append(formulas.value(number=formulas.atom("value", frozenset((member,)))))
+    def written(self, items):
+        """Coroutine: the items of an `Apart`, each as the value formula of one value."""
+        taken, made = {v: list(values) for v, values in items.taken.items()}, []
+        gone = set(items.seen).union(*taken.values())
+        room = len(gone) + sum(copies for _, copies in items.slots)
+        for v, copies in items.slots:
+            if v in taken:
+                own = [taken[v].pop() for _ in range(copies)]
             else:
-                found.append(formulas.value(string=formulas.names((member,))))
+                own = [x for x in (yield from self.choices(v, room)) if x not in gone][:copies]
+                gone.update(own)
+            made += [(self.values.formula(x), 1) for x in own]
+        return tuple(made)
+
+    def differing(self, rules, residual, n, seen):
+        """Coroutine: `plain` where counts and alternatives are left. Breadth first over what is left, the position, and how many
+        slots of each scarce class are taken."""
+        fs, items, room = self.formulas, self.items, self.room(rules, residual, n)
+        scarce, start = {}, (rules, residual, n)
+        met, queue = {(rules.id, residual, n, frozenset())}, [(start, {}, {}, None)]
+        for (rules, residual, n), counts, match, path in queue:
+            self.solver.burn()
+            if residual == TRUE or fs.zero(residual) and n >= rules.low:
+                slots = [(v, 1) for v in unwound(path)]
+                if n < rules.low:
+                    starts = list(rules.needed(n))
+                    slots += [(rules.demand(s), e - max(s, n)) for s, e in zip(starts, [*starts[1:], rules.low])]
+                if rules.high is None or max(n, rules.low) <= rules.high:
+                    found = yield from self.filled(slots, seen)
+                    if found is not None:
+                        return found
+                if residual == TRUE:
+                    continue
+            for value, *after in (yield from self.moves(rules, residual, n)):
+                if value not in scarce:
+                    scarce[value] = yield from self.scarce(value, room, seen)
+                now, counted = match, counts
+                if scarce[value] is not None:
+                    now, counted = matched(value, match, scarce), {**counts, value: counts.get(value, 0) + 1}
+                    if now is None:
+                        continue
+                key = after[0].id, after[1], after[2], frozenset(counted.items())
+                if key not in met:
+                    met.add(key)
+                    queue.append((tuple(after), counted, now, (path, value)))
+        return None
+
+    def repeating(self, rules, residual, n, seen):
+        """Coroutine: two items must be equal, or one and an item in `seen`; what else there is, `residual` says.
+
+        A state says whether that has happened (True), or of which class the item is that a later one will equal, or neither (None).
+        """
+        fs, taken = self.formulas, self.values.union(seen)
+        met, queue = {(rules.id, residual, n, None)}, [((rules, residual, n), None, None)]
+        for (rules, residual, n), equal, path in queue:
+            self.solver.burn()
+            if equal is True and (residual == TRUE or fs.zero(residual) and n >= rules.low):
+                rest = yield from self.solver.plain_items(rules, n)
+                if rest is not None:
+                    return (*(yield from self.paired(unwound(path))), *rest)
+                if residual == TRUE:
+                    continue
+            for value, *after in (yield from self.moves(rules, residual, n)):
+                ways = [(equal, value)]
+                if equal is None:
+                    ways += [((value,), value), (True, fs.both(value, taken))]
+                elif equal is not True:
+                    ways.append((True, fs.both(value, equal[0])))
+                for e, v in ways:
+                    key = after[0].id, after[1], after[2], e
+                    if key not in met and v != NOTHING and (yield v):
+                        met.add(key)
+                        queue.append((tuple(after), e, (path, (e, v))))
+        return None
+
+    def paired(self, path):
+        """Coroutine: the items of a path of `repeating`: the one marked as repeated gets the value of the one that repeats it."""
+        items, mark = [(v, 1) for _, v in path], None
+        for i, (e, v) in enumerate(path):
+            if isinstance(e, tuple) and mark is None:
+                mark = i
+            if e is True:
+                if mark is not None:
+                    x, = yield from self.choices(v, 1)
+                    items[mark] = items[i] = self.values.formula(x), 1
+                break
+        return items
+
+    def moves(self, rules, residual, n):
+        """Coroutine: the classes of the item at position `n`, whatever items have come, with what they lead to:
+        [(value formula, rules, residual, position), ...]."""
+        if rules.high is not None and n >= rules.high:
+            return []
+        after, tests = self.items.tests(residual, n)
+        leaves, found = Leaves(self.formulas, after, tests, rules.demand(n)), []
+        while True:
+            leaf = yield from leaves.next()
+            if leaf is None:
+                return found
+            after = self.items.normal(rules, leaf[1], n + 1)
+            if after is not None:
+                found.append((leaf[0], *after, min(n + 1, self.items.cap(*after))))
+
+    def room(self, rules, residual, n):
+        """No completion needs more items: those up to the last position that matters, and one for each count still open."""
+        nodes = self.formulas.nodes
+        counts = sum(nodes[a][4] for a in self.formulas.support(residual) if nodes[a][0] == "item")
+        return counts + max(0, self.items.cap(rules, residual) - n) + 2
+
+    # ------------------------------------------------------------------------------------------------ the next item
+    def allowed(self, value, rules, residual, n, seen):
+        """Coroutine: the part of `value` whose members the item before position `n` may have, so that others can follow that
+        finish the array. `rules` and `residual` are what it leaves behind; `seen` are the items before it."""
+        if not self.watches(rules, residual):
+            found = yield from self.solver.complete_items(rules, residual, n)
+            return value if found is not None else NOTHING
+        if n >= rules.low and self.formulas.zero(residual) and (rules.high is None or n <= rules.high):
+            return value
+        if rules.apart:
+            return (yield from self.allowed_apart(value, rules, residual, n, seen))
+        parts = []
+        after = self.items.normal(rules, self.formulas.assign(residual, {self.repeat: TRUE}), n)
+        if after is not None:
+            if (yield from self.repeating(*after, n, seen)) is not None:
+                return value
+            for later in (yield from self.later(*after, n)):    # or the item itself is the one that will be repeated
+                parts.append(self.formulas.both(value, later))
+        after = self.items.apart(rules, residual, n)
+        if after is not None:
+            parts.append((yield from self.allowed_apart(value, *after, n, seen)))
+        return self.formulas.union(parts)
+
+    def allowed_apart(self, value, rules, residual, n, seen):
+        """Coroutine: `allowed` where all items must differ."""
+        fs, room, special = self.formulas, self.room(rules, residual, n), {}
+        for later in (yield from self.later(rules, residual, n)):
+            for x in (yield from self.scarce(later, room, seen)) or ():
+                special.setdefault(x, []).append(later)
+        parts, alike = [], {}
+        for x, classes in special.items():
+            alike.setdefault(tuple(classes), []).append(x)
+        rest = fs.both(value, self.values.union(frozenset(special)) ^ 1)
+        if rest != NOTHING and (yield from self.complete(rules, residual, n, seen)) is not None:
+            parts.append(rest)
+        for xs in alike.values():       # it only matters which scarce classes a value is taken from
+            mine = fs.both(value, self.values.union(frozenset(xs)))
+            if mine != NOTHING and (yield from self.complete(rules, residual, n, seen | {xs[0]})) is not None:
+                parts.append(mine)
+        return fs.union(parts)
+
+    def later(self, rules, residual, n):
+        """Coroutine: the classes of items from position `n` on after which an array can be finished."""
+        if residual == TRUE and rules.apart:
+            return dict.fromkeys(rules.demand(s) for s in rules.needed(n))
+        fs, start = self.formulas, (rules, residual, min(n, self.items.cap(rules, residual)))
+        todo, edges, before = [start], {start: []}, {}
+        while todo:
+            self.solver.burn()
+            state = todo.pop()
+            for value, *after in (yield from self.moves(*state)):
+                after = tuple(after)
+                edges[state].append((value, after))
+                before.setdefault(after, []).append(state)
+                if after not in edges:
+                    edges[after] = []
+                    todo.append(after)
+        live = {s for s in edges if fs.zero(s[1]) and s[2] >= s[0].low and (s[0].high is None or s[2] <= s[0].high)}
+        todo = list(live)
+        while todo:
+            for state in before.get(todo.pop(), ()):
+                if state not in live:
+                    live.add(state)
+                    todo.append(state)
+        return dict.fromkeys(value for ways in edges.values() for value, after in ways if after in live)
+
+    # ------------------------------------------------------------------------------------------------ how many values
+    def scarce(self, v, room, seen):
+        """Coroutine: the values of `v` that are not in `seen`, where they may run out before `room` items have come, else None."""
+        if (yield from self.endless(v, LEVELS)):
+            return None
+        if room > MOST:
+            raise LimitError(f"whether {room:,} different items exist is counted up to {MOST:,} of them")
+        values = yield from self.choices(v, room + len(seen) + 1)
+        left = [x for x in values if x not in seen]
+        return left if len(left) <= room else None
+
+    def choices(self, v, most):
+        """Coroutine: values of `v`, at most `most`; all of them, where they are fewer."""
+        fs, solver = self.formulas, self.solver
+        v = fs.aliases.get(v, v)
+        found = self.found.get(v)
+        literals, number, string, object, array = fs.values[v]
+        if found is None or len(found) <= most and not found[0]:
+            enough = max(most, 16)
+            scalars = [self.values.scalar(x) for bit, x in ((1, None), (2, True), (4, False)) if literals & bit]
+            scalars += [self.values.string(x) for x in self.texts.several(string, enough)]
+            scalars += [self.values.number(x) for x in self.numbers(number, enough)]
+            # the first says whether that is all there is
+            found = self.found[v] = [len(scalars) < enough, *scalars]
+            self.rest[v] = fs.value(object=object, array=array)
+        while len(found) <= most and found[0]:
+            rest = self.rest[v]
+            if rest == NOTHING or not (yield rest):
+                break
+            solver.burn()
+            x = self.values.of(read_json(self.endings.value(rest, None)))
+            found.append(x)
+            self.rest[v] = fs.both(rest, self.values.formula(x) ^ 1)
+        return found[1:most + 1]
+
+    def numbers(self, f, most):
+        """Numbers of a formula, at most `most`; all of them, where they are fewer."""
+        fs, solver = self.formulas, self.solver
+        if f == FALSE:
+            return []
+        content = fs.nodes[f >> 1]
+        if content[0] == "value" and not f & 1:
+            return [q for q in sorted(content[1]) if solver.some_number(fs.atom("value", frozenset((q,))))]
+        bases, steps, found = {Exact.of(0)}, {Exact.of(1)}, {}
+        for atom in fs.support(f):
+            op, *rest = fs.nodes[atom]
+            if op == "mult":
+                steps.add(rest[0])
+            elif op == "ge" or op == "gt":
+                bases.add(rest[0])
+        for step in sorted(steps):
+            for base in sorted(bases):
+                if not all(-20 <= q.e and q.order <= 20 for q in (base, step)):
+                    continue
+                middle = fraction(base) // fraction(step)
+                for k in range(-most - 1, most + 2):
+                    q = Exact.of(fraction(step) * (middle + k))
+                    if fs.holds_number(f, q):
+                        found[q] = None
+                    if len(found) >= most:
+                        return list(found)
+        while len(found) < most:
+            left = fs.all_of((f, fs.atom("value", frozenset(found)) ^ 1)) if found else f
+            if left == FALSE or not solver.some_number(left):
+                break
+            solver.burn(10)
+            lexeme = solver.lexeme((left,))
+            found[Exact.of(lexeme.shortest(lexeme.start()).decode())] = None
+        return list(found)
+
+    def endless(self, v, levels):
+        """Coroutine: whether a value formula is seen to have more values than any document. False is no answer."""
+        fs = self.formulas
+        v = fs.aliases.get(v, v)
+        found = self.unbounded.get(v)
+        if found is None:
+            found = False
+            for kind in (NUMBER, STRING, ARRAY, OBJECT):
+                if (yield from self.endless_part(kind, fs.values[v][kind], levels)):
+                    found = True
+                    break
+            if found or levels == LEVELS:
+                self.unbounded[v] = found
+        return found
+
+    def endless_part(self, kind, f, levels):
+        """Coroutine: the same for one part of a value formula."""
+        if f <= FALSE:
+            return f == TRUE
+        if kind == NUMBER:
+            return self.endless_numbers(f)
+        if kind == STRING:
+            return self.endless_texts(f)
+        if levels == 0:
+            return False
+        return (yield from (self.endless_arrays if kind == ARRAY else self.endless_objects)(f, levels - 1))
+
+    def endless_numbers(self, f):
+        """Whether small numbers, or all from a bound on, are in a formula but for finitely many."""
+        low = high = None
+        dense = True
+        for unit in self.formulas.units(f):
+            op, *rest = self.formulas.nodes[unit >> 1]
+            if op in ("ge", "gt", "mult") and not (-100 < rest[0].e and rest[0].order < 100):
+                return False
+            if op == "value" and unit & 1:
+                continue
+            if op in ("int", "digits", "mult") and not unit & 1:
+                dense = False
+            elif op in ("ge", "gt") and unit & 1:
+                high = rest[0] if high is None else min(high, rest[0])
+            elif op in ("ge", "gt"):
+                low = rest[0] if low is None else max(low, rest[0])
+            else:
+                return False
+        return low is None or high is None or dense and low < high
+
+    def endless_texts(self, f):
+        """Whether a string formula has more texts than any document."""
+        _, lengths, terms = self.texts.facts((f,))
+        general = self.texts.without_words(f)
+        if general == FALSE:
+            return False
+        if not terms:
+            return any(self.texts.holds_length(general, n) for n in {2, *lengths, *[n + 1 for n in lengths]} if n > 1)
+        try:
+            return self.texts.few_words(self.texts.term(general), PLENTY) is None
+        except LimitError:
+            return False
+
+    def endless_arrays(self, f, levels):
+        """Coroutine: whether arrays may be of any length, or have an item of which there is no end, where only rules are left."""
+        root = self.items.root(f)
+        if root is None or root[1] != TRUE or not (yield self.formulas.value(array=f)):
+            return False
+        rules = root[0]
+        for start in rules.cuts:
+            if rules.high is not None and start >= rules.high or rules.apart and start > max(rules.low - 1, 0):
+                return False
+            if (yield from self.endless(rules.demand(start), levels)):
+                return True
+            if not (yield rules.demand(start)):
+                return False
+        return rules.high is None and not rules.apart and (yield rules.demand(rules.cap))
+
+    def endless_objects(self, f, levels):
+        """Coroutine: whether objects may have other names, or a member of which there is no end, where only rules are left."""
+        fs, required, own, general = self.formulas, set(), {}, {}
+        high = None
+        if not (yield fs.value(object=f)):
+            return False
+        for unit in fs.units(f):
+            op, *rest = fs.nodes[unit >> 1]
+            if op == "count":
+                if unit & 1:
+                    high = rest[0] - 1 if high is None else min(high, rest[0] - 1)
+            elif op != "some":
+                return False
+            elif unit & 1:
+                name = fs.single.get(rest[0])
+                if name is None:
+                    general[rest[0]] = fs.both(general.get(rest[0], ANYTHING), rest[1] ^ 1)
+                else:
+                    own[name] = fs.both(own.get(name, ANYTHING), rest[1] ^ 1)
+            elif rest[0] in fs.single and rest[1] == ANYTHING:
+                required.add(fs.single[rest[0]])
+            else:
+                return False
+        for name in sorted(required | own.keys()):
+            if high is not None and name not in required and high <= len(required):
+                continue
+            value = own.get(name, ANYTHING)
+            for keys, v in general.items():
+                if fs.holds_text(keys, name):
+                    value = fs.both(value, v)
+            if (yield from self.endless(value, levels)):
+                return True
+        if high is not None and high <= len(required):
+            return False
+        others = fs.names(own.keys() | required) ^ 1 if own or required else TRUE
+        for keys, v in [*general.items(), (None, ANYTHING)]:
+            # names that this one rule is about, or none
+            keys = fs.all_of([others if keys is None else fs.all_of((keys, others)), *[k ^ 1 for k in general if k != keys]])
+            if keys != FALSE and (keys == TRUE or self.endless_texts(keys)) and (yield v):
+                return True
+        return False
+
+
+def fraction(q):
+    return Fraction(int(q)) if q.e >= 0 else Fraction(-q.c if q.negative else q.c, 10 ** -q.e)
+
+
+def matched(v, match, scarce):
+    """One more slot of the scarce class `v` gets a value, by an augmenting path: the new {value: class}, or None."""
+    todo, came = [v], {v: None}
+    for w in todo:
+        for x in scarce[w]:
+            other = match.get(x)
+            if other is None:
+                new = dict(match)
+                while True:
+                    new[x] = w
+                    if came[w] is None:
+                        return new
+                    w, x = came[w]
+            if other not in came:
+                came[other] = w, x      # x of `other` could go to w
+                todo.append(other)
+    return None
+
+
+def unwound(path):
+    """What is on a path ((..., a), b), first one first."""
+    found = []
+    while path is not None:
+        path, x = path
+        found.append(x)
+    found.reverse()
     return found
