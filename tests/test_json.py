@@ -124,17 +124,19 @@ def test_verdicts(name):
 def outputs(compiled, rng, count, most=80):
     """Random walks under the masks, ended by completion(); checks on the way that the mask is never empty."""
     mask = numpy.zeros((1, (compiled.tokenizer.vocab_size + 31) // 32), numpy.int32)
+    punctuation = [i for i in range(compiled.tokenizer.vocab_size) if compiled.tokenizer.token_bytes(i) in (b'"', b"}", b"]", b":", b",")]
     for _ in range(count):
         m, out = compiled.matcher(), b""
         for _ in range(rng.randrange(most)):
             m.fill_next_token_bitmask(mask)
-            ids = numpy.flatnonzero(numpy.unpackbits(mask.view(numpy.uint8), bitorder="little"))
-            assert len(ids), out
-            ids = [int(i) for i in ids if i not in m.eos_token_ids]
-            if not ids:
+            allowed = numpy.unpackbits(mask.view(numpy.uint8), bitorder="little").view(bool)
+            assert allowed.any(), out
+            allowed[m.eos_token_ids] = False
+            ids = numpy.flatnonzero(allowed)
+            if not len(ids):
                 break
-            token = rng.choice([i for i in ids if compiled.tokenizer.token_bytes(i) in (b'"', b"}", b"]", b":", b",")] or ids) \
-                if rng.random() < 0.4 else rng.choice(ids)
+            marks = [i for i in punctuation if allowed[i]] if rng.random() < 0.4 else ()
+            token = rng.choice(marks) if marks else int(rng.choice(ids))
             assert m.accept_token(token)
             out += compiled.tokenizer.token_bytes(token)
         ending = m.completion()

@@ -20,7 +20,7 @@ cdef enum Mode:         # State.mode: what comes next
     NEXT_KEY = 5        # after "," in an object
     KEY = 6             # inside a key; leaf is of Strings
     COLON = 7           # after a key
-    STRING = 8          # inside a string; leaf is of Strings
+    STRING = 8          # inside a string; leaf is of Strings. gap 1: it may not be one of those in Side.used, which were not known
     NUMBER = 9          # inside a number; leaf.lang and leaf.v are of Numbers
     LITERAL = 10        # inside null, true or false: leaf.v says which, leaf.k bytes read
     AFTER = 11          # after a value inside a container: "," or the end of the container
@@ -32,7 +32,7 @@ cdef enum Stage:        # how far one has come since such an item
     BEHIND = 0          # a comma or the end of the array comes next
     AHEAD = 1           # after the comma
     OPENED = 2          # after "{"
-    INTO = 3            # after the first byte, or a quote after "{": nothing more can be said
+    INTO = 3            # after its first byte, or a quote after "{": nothing more can be said
 
 cdef enum Watch:        # Row.watch: of an ARRAY row, and of the rows of its items. As in llgcy.schema.automaton
     WATCHED = 1         # which values the items have decides what may follow: each is told to the row by a move SEEN ...
@@ -69,7 +69,7 @@ cdef struct Row:
     int32_t strings     # ANY_VALUE: view of its strings; OBJECT: view of its keys; -1: not asked yet, -2: none
     int32_t number      # ANY_VALUE: language of its numbers; -1: not asked yet, -2: none. ARRAY: items of its run; -1: not asked yet
     int32_t watch       # set of Watch
-    int32_t loose       # ARRAY: see ArrayShape.loose; -1: not asked yet
+    int32_t loose       # ARRAY: ArrayShape.loose | possible << 8; -1: not asked yet
 
 cdef struct Move:
     int32_t row         # from

@@ -31,10 +31,15 @@ cdef enum:
     BEHIND_NAME_ROW = 4
     SIDE_KEY = 5            # leading fields of a Side that are its key
 
-cdef enum:              # kinds of values, as in llgcy.schema.formula
+cdef enum:              # kinds of values, as in llgcy.schema.formula, and the bits of llgcy.schema.unique
+    LITERAL_KIND = 0
+    NUMBER_KIND = 1
     STRING_KIND = 2
     OBJECT_KIND = 3
     ARRAY_KIND = 4
+    MINUS_BIT = 5
+    DIGIT_BIT = 6
+    POSSIBLE = 8            # Row.loose: from this bit on the kinds that are possible at all
 
 cdef const char** WORDS = ["null", "true", "false"]
 
@@ -264,11 +269,11 @@ cdef class JsonMachine(Machine):
         cdef const Side* side = <const Side*>self.sides.at(at.side)
         cdef bint beside = (<const Row*>self.rows.at(at.row)).watch & BESIDE
         cdef int32_t used = side.used if beside else 0, row = at.row, around = at.side, value = UNKNOWN_VALUE, to
-        cdef bint unknown = used == UNKNOWN_NAMES
+        cdef bint unknown = at.gap
         cdef int r
         if at != out:
             out[0] = at[0]
-        if unknown:
+        if used == UNKNOWN_NAMES:       # if it has begun when they were known, it is none of them, or it would be near them
             used = 0
         r = self.strings.step(&at.leaf, used, byte, grow, &out.leaf)
         if unknown and (r == CROSS or r == ALIVE and not self.strings.endless(out.leaf.lang)):
@@ -281,7 +286,7 @@ cdef class JsonMachine(Machine):
         if grow and (side.content or not beside):
             value = self._text_value(&out.leaf)
         if beside:
-            used = UNKNOWN_NAMES if out.leaf.u < 0 else self.strings.use(used, &out.leaf)
+            used = UNKNOWN_NAMES if out.leaf.u < 0 or side.used == UNKNOWN_NAMES else self.strings.use(used, &out.leaf)
             around = self._side_with(around, to, used, side.content)
         return self._finished(to, around, value, beside, out)
 
@@ -302,11 +307,12 @@ cdef class JsonMachine(Machine):
         return at.loose
 
     cdef int32_t _loose_of(self, int32_t row) except -1:
-        return self._shape(ARRAY, tuple([id_ for id_, _ in self._alternatives(row)])).loose
+        shape = self._shape(ARRAY, tuple([id_ for id_, _ in self._alternatives(row)]))
+        return shape.loose | shape.possible << POSSIBLE
 
     cdef int _loosely(self, const State* at, uint8_t byte, State* out) except -1 nogil:
         """One byte after an item of which nobody took note."""
-        cdef int32_t stage = at.leaf.k
+        cdef int32_t stage = at.leaf.k, kinds, kind, bit
         cdef State new = at[0]
         if stage == INTO:
             return ASK
@@ -322,7 +328,10 @@ cdef class JsonMachine(Machine):
                 return self._close(at, out)
             if byte != 0x2C:
                 return DEAD
-            if self._loose(at.row) == 0:
+            kinds = self._loose(at.row)
+            if kinds == 0:
+                return DEAD
+            if kinds & ((1 << POSSIBLE) - 1) == 0:
                 return ASK
             new.leaf.k = AHEAD
         elif stage == OPENED:
@@ -330,11 +339,18 @@ cdef class JsonMachine(Machine):
                 return ASK
             new.leaf.k = INTO
         else:
-            if byte not in (0x22, 0x7B, 0x5B):
+            kinds = self._loose(at.row)
+            kind = bit = (STRING_KIND if byte == 0x22 else OBJECT_KIND if byte == 0x7B else ARRAY_KIND if byte == 0x5B
+                          else LITERAL_KIND if byte in (0x6E, 0x74, 0x66) else NUMBER_KIND)
+            if kind == NUMBER_KIND:
+                if byte != 0x2D and not 0x30 <= byte <= 0x39:
+                    return DEAD
+                bit = MINUS_BIT if byte == 0x2D else DIGIT_BIT
+            if not kinds >> POSSIBLE >> kind & 1:
+                return DEAD
+            if kind == LITERAL_KIND or byte == 0x30 or not kinds >> bit & 1:
                 return ASK
-            if not self._loose(at.row) >> (STRING_KIND if byte == 0x22 else OBJECT_KIND if byte == 0x7B else ARRAY_KIND) & 1:
-                return ASK
-            if byte != 0x22 and (<Side*>self.sides.at(at.side)).depth >= DEPTH:
+            if kind >= OBJECT_KIND and (<Side*>self.sides.at(at.side)).depth >= DEPTH:
                 return DEAD
             new.leaf.k = OPENED if byte == 0x7B else INTO
         out[0] = new
@@ -658,6 +674,8 @@ cdef class JsonMachine(Machine):
             v = atomic_load(&row.strings)
             if v < 0:
                 return MISS if v == -1 else DEAD
+            if row.watch & BESIDE:
+                return MISS
             if not (<const View*>self.strings.views.at(v)).free:
                 return MISS
             self.strings.start(v, 0, &new.leaf)
@@ -767,7 +785,7 @@ cdef class JsonMachine(Machine):
             language = self._strings(row)
             if language < 0 or self.strings.start(language, side.used if watch & BESIDE and side.used > 0 else 0, &new.leaf) != ALIVE:
                 return DEAD
-            new.mode = STRING
+            new.mode, new.gap = STRING, watch & BESIDE and side.used == UNKNOWN_NAMES
         elif byte == 0x7B or byte == 0x5B:
             if side.depth >= DEPTH:
                 return DEAD

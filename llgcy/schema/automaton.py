@@ -92,15 +92,16 @@ class ArrayShape(NamedTuple):
     run : int
         So many items leave everything as it is: each has the same values and the same may follow. Only the item behind them
         leads to the ids in `items`. So a bound far away makes no ids on the way.
-    loose : int
-        Where it matters which values the items have: kinds of which the next item may begin whatever the item before it was.
-        A set of 1 << kind (of `formula`).
+    loose, possible : int
+        Where it matters which values the items have: what the next item may begin with whatever the item before it was (a set of
+        1 << kind, of `formula`, and of `unique.MINUS` and `unique.DIGIT`); and kinds of which it may be at all (bit 0: literals).
     """
 
     end: tuple
     items: tuple
     run: int
     loose: int
+    possible: int
 
 
 class Automaton:
@@ -283,14 +284,15 @@ class Automaton:
         runs = [r for r in map(self.arrays.run, states) if r is not None]
         run = min(runs) if runs else 0      # without a change ahead a state is its own successor
         states = [self.arrays.later(s, run) for s in states]
-        moves = []
+        moves, loose, possible = [], 0, 0
         for i, state in enumerate(states):
             place = self.order.item(state.place, state.n) if state.place is not None else None
-            moves += [(v, place, after, i) for v, after in self.arrays.moves(state)]
-        loose = 0
-        for state in states:
-            loose |= self.arrays.loose(state)
-        return ArrayShape(ends, self._grouped(moves), run, loose)
+            found = self.arrays.moves(state)
+            moves += [(v, place, after, i) for v, after in found]
+            loose |= self.arrays.loose(state, found)
+            for v, _ in found:
+                possible |= sum(1 << kind for kind, part in enumerate(self.formulas.values[v]) if part != FALSE and (part or kind))
+        return ArrayShape(ends, self._grouped(moves), run, loose, possible)
 
     def watch(self, arrays):
         """Whether it matters which values the items of these arrays have: 0, `WATCHED`, or also `BESIDE`.

@@ -5,7 +5,7 @@ used, and the number of members as far as it is told apart. Only states that can
 one, so that few exist: in schema order one for each residual and last name.
 """
 from llgcy.schema.derive import Leaves
-from llgcy.schema.formula import ARRAY, FALSE, NOTHING, OBJECT, STRING, TRUE
+from llgcy.schema.formula import FALSE, NOTHING, STRING, TRUE
 from llgcy.schema.objects import bits
 from llgcy.schema.unique import LEVELS
 
@@ -408,19 +408,22 @@ class Arrays:
                 found.setdefault(after, []).append(value)
         return [(fs.union(values), state) for state, values in found.items()]
 
-    def loose(self, state):
-        """Kinds of values of which the next item may be whatever the item before it was, of which nobody has taken note.
+    def loose(self, state, moves):
+        """What the next item may begin with whatever the item before it was, of which nobody has taken note.
 
-        A set of 1 << kind. It may leave kinds out.
+        A set as `Distinct.beginnings` gives it; it may leave some out. `moves` are those of the state.
         """
-        rules, n = state.rules, state.n
-        if not rules.apart or state.residual != TRUE or rules.high is not None and n >= rules.high or len(state.seen) >= SEEN:
+        rules, n, distinct, run = state.rules, state.n, self.distinct, self.solver.run
+        if not self.watches(state) or len(state.seen) >= SEEN:
             return 0
-        distinct, run = self.distinct, self.solver.run
-        if not all(run(distinct.endless(rules.demand(s), LEVELS)) for s in rules.needed(n)):
-            return 0
-        row = self.solver.formulas.values[rules.demand(n)]
-        return sum(1 << kind for kind in (STRING, OBJECT, ARRAY) if run(distinct.endless_part(kind, row[kind], LEVELS)))
+        if rules.apart and moves and state.residual == TRUE and all([run(distinct.endless(rules.demand(s), LEVELS)) for s in rules.needed(n)]):
+            values = [rules.demand(n)]
+        else:                           # the array may end behind the next item
+            values = [value for value, after in moves if self.may_end(after)]
+        found = 0
+        for value in values:
+            found |= run(distinct.beginnings(value))
+        return found
 
     def run(self, state):
         """How many items may come without a change in what may follow; None: any number.

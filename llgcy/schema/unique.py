@@ -22,6 +22,8 @@ MOST = 2_000
 EAGER = 16
 #: Texts of a pattern that no document uses up.
 PLENTY = 1 << 20
+#: See `Distinct.beginnings`: negative numbers, and numbers that begin with any digit but 0.
+MINUS, DIGIT = 1 << 5, 1 << 6
 #: Levels of containers into which a class is followed to see that it has no end.
 LEVELS = 6
 
@@ -379,6 +381,21 @@ class Distinct:
                 self.unbounded[v] = found
         return found
 
+    def beginnings(self, v):
+        """Coroutine: kinds of which a value formula has no end of values, as a set of 1 << kind, and `MINUS`, `DIGIT`."""
+        fs, found = self.formulas, 0
+        row = fs.values[v]
+        for kind in (NUMBER, STRING, OBJECT, ARRAY):
+            if (yield from self.endless_part(kind, row[kind], LEVELS)):
+                found |= 1 << kind
+        if found >> NUMBER & 1:
+            zero = fs.atom("ge", Exact.of(0))
+            if self.endless_numbers(fs.all_of((row[NUMBER], zero ^ 1))):
+                found |= MINUS
+            if not any(u & 1 and fs.nodes[u >> 1][0] in ("ge", "gt") for u in fs.units(row[NUMBER])):
+                found |= DIGIT          # without an upper bound any first digit does
+        return found
+
     def endless_part(self, kind, f, levels):
         """Coroutine: the same for one part of a value formula."""
         if f <= FALSE:
@@ -393,6 +410,8 @@ class Distinct:
 
     def endless_numbers(self, f):
         """Whether small numbers, or all from a bound on, are in a formula but for finitely many."""
+        if f <= FALSE:
+            return f == TRUE
         low = high = None
         dense = True
         for unit in self.formulas.units(f):
