@@ -25,14 +25,14 @@ cdef enum Mode:         # State.mode: what comes next
     LITERAL = 10        # inside null, true or false: leaf.v says which, leaf.k bytes read
     AFTER = 11          # after a value inside a container: "," or the end of the container
     END = 12            # after the document
-    LOOSE = 13          # as AFTER in an array, but the row does not know the item: nobody took note of it. leaf.k: Stage. Only where
+    LOOSE = 13          # as AFTER in an array, but the row does not know the item: nobody took note of it. leaf.k: Stage, leaf.v: 1 in an array. Only where
                         # grow is false; most of what follows is answered by ASK
 
 cdef enum Stage:        # how far one has come since such an item
     BEHIND = 0          # a comma or the end of the array comes next
     AHEAD = 1           # after the comma
-    OPENED = 2          # after "{"
-    INTO = 3            # after its first byte, or a quote after "{": nothing more can be said
+    OPENED = 2          # after "{" or "["
+    INTO = 3            # after the first byte of another value, or a quote after OPENED: nothing more can be said
 
 cdef enum Watch:        # Row.watch: of an ARRAY row, and of the rows of its items. As in llgcy.schema.automaton
     WATCHED = 1         # which values the items have decides what may follow: each is told to the row by a move SEEN ...

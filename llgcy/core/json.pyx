@@ -39,6 +39,7 @@ cdef enum:              # kinds of values, as in llgcy.schema.formula, and the b
     ARRAY_KIND = 4
     MINUS_BIT = 5
     DIGIT_BIT = 6
+    TEXTS_BIT = 7
     POSSIBLE = 8            # Row.loose: from this bit on the kinds that are possible at all
 
 cdef const char** WORDS = ["null", "true", "false"]
@@ -335,7 +336,7 @@ cdef class JsonMachine(Machine):
                 return ASK
             new.leaf.k = AHEAD
         elif stage == OPENED:
-            if byte != 0x22:
+            if byte != 0x22 or at.leaf.v and not self._loose(at.row) >> TEXTS_BIT & 1:
                 return ASK
             new.leaf.k = INTO
         else:
@@ -352,7 +353,8 @@ cdef class JsonMachine(Machine):
                 return ASK
             if kind >= OBJECT_KIND and (<Side*>self.sides.at(at.side)).depth >= DEPTH:
                 return DEAD
-            new.leaf.k = OPENED if byte == 0x7B else INTO
+            new.leaf.k = OPENED if kind >= OBJECT_KIND else INTO
+            new.leaf.v = kind == ARRAY_KIND
         out[0] = new
         return ALIVE
 

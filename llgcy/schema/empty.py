@@ -18,6 +18,9 @@ from llgcy.schema.unique import Distinct
 #: Decisions about the value of one name, in all and for each test, before the residual is split on another name.
 PATIENCE, PATIENCE_EACH = 32, 4
 
+#: Outcomes of which it is asked whether they have a value that settles parts of a component.
+TRIES = 4
+
 _UNKNOWN = object()
 _NEVER = 1 << 60
 
@@ -332,6 +335,11 @@ class Emptiness:
         if not required and fs.zero(component):
             return ()
         asked = keys.questions(component)[1]
+        settling = yield self.settling(keys, rules, component, available)
+        if settling is not None:
+            o, value, rest = settling
+            found = yield from self.onward(keys, rules, rest, available & ~(1 << o), required & ~(1 << o))
+            return None if found is None else ((o, value), *found)
         names = [o for o in asked if available >> o & 1]
         if names:
             o = self.easiest(keys, component, names, required)
@@ -365,6 +373,36 @@ class Emptiness:
                 found = yield from self.onward(keys, rules, leaf[1], available, required)
                 if found is not None:
                     return ((o, leaf[0]), *found)
+        return None
+
+    def settling(self, keys, rules, component, available):
+        """The question for one member that makes parts of a component true, whatever other members come, and no other part asks about.
+
+        The answer is (outcome, value formula, the other parts), or None where a look at a few outcomes finds none. What an object
+        must differ from is such parts, most often all of them.
+        """
+        available &= keys.questions(component)[0]
+        return ("settling", keys, rules.id, component, available), self.find_settling, (keys, rules, component, available)
+
+    def find_settling(self, keys, rules, component, available):
+        """Coroutine: see `settling`. The classes first, then the last names, so that most others can come before."""
+        fs, nodes, asked = self.formulas, self.formulas.nodes, keys.questions(component)[1]
+        units, tries = fs.units(component), TRIES
+        for o in sorted(asked, reverse=True):
+            if not (available | keys.many) >> o & 1:
+                continue
+            true = frozenset(2 * atom + 1 for atom in asked[o])
+            rest = [u for u in units if not u & 1 or nodes[u >> 1][0] != "and" or true.isdisjoint(nodes[u >> 1][1])]
+            if len(rest) == len(units) or any(keys.questions(u)[0] >> o & 1 for u in rest):
+                continue
+            value = rules.demand(o)
+            for v in {nodes[atom][2] for atom in asked[o]}:
+                value = fs.both(value, v)
+            if value != NOTHING and (yield value):
+                return o, value, fs.all_of(rest)
+            tries -= 1
+            if not tries:
+                break
         return None
 
     def easiest(self, keys, component, names, required):

@@ -99,7 +99,9 @@ class ObjectKind:
             mask, by, _ = keys.questions(c)
             touched |= mask
             owner.update(dict.fromkeys(by, c))
-        for o in bits(allowed):
+        if not counted:
+            found = allowed & self.before_settling(state)
+        for o in bits(allowed & ~found):
             bit, passed = 1 << o, self.skipped(state.last, o) & touched
             if counted or passed and touched & bit or not keys.few & bit:
                 possible = self.possible(state, o)
@@ -113,6 +115,17 @@ class ObjectKind:
             if possible:
                 found |= bit
         return found
+
+    def before_settling(self, state):
+        """The outcomes after which a member can come that makes each component true."""
+        possible, available = -1, self.available(state.last, state.used)
+        for c in state.components:
+            settling = self.solver.run(self.solver.settling(self.keys, state.rules, c, available))
+            if settling is None or settling[2] != TRUE:
+                return 0
+            if settling[0] <= self.keys.ordered:
+                possible &= (2 << settling[0]) - 1
+        return possible
 
     def within_bounds(self, state, allowed, live, required):
         """The outcomes among `allowed` after which the number of members can be met, where no component is left."""

@@ -22,8 +22,8 @@ MOST = 2_000
 EAGER = 16
 #: Texts of a pattern that no document uses up.
 PLENTY = 1 << 20
-#: See `Distinct.beginnings`: negative numbers, and numbers that begin with any digit but 0.
-MINUS, DIGIT = 1 << 5, 1 << 6
+#: See `Distinct.beginnings`: negative numbers, numbers that begin with any digit but 0, arrays that begin with a string.
+MINUS, DIGIT, TEXTS = 1 << 5, 1 << 6, 1 << 7
 #: Levels of containers into which a class is followed to see that it has no end.
 LEVELS = 6
 
@@ -382,7 +382,7 @@ class Distinct:
         return found
 
     def beginnings(self, v):
-        """Coroutine: kinds of which a value formula has no end of values, as a set of 1 << kind, and `MINUS`, `DIGIT`."""
+        """Coroutine: kinds of which a value formula has no end of values, as a set of 1 << kind, and `MINUS`, `DIGIT`, `TEXTS`."""
         fs, found = self.formulas, 0
         row = fs.values[v]
         for kind in (NUMBER, STRING, OBJECT, ARRAY):
@@ -394,6 +394,10 @@ class Distinct:
                 found |= MINUS
             if not any(u & 1 and fs.nodes[u >> 1][0] in ("ge", "gt") for u in fs.units(row[NUMBER])):
                 found |= DIGIT          # without an upper bound any first digit does
+        if found >> ARRAY & 1:
+            other = fs.value(7, TRUE, FALSE, TRUE, TRUE)
+            if (yield from self.endless_part(ARRAY, fs.all_of((row[ARRAY], fs.size(1), fs.item(0, 1, other) ^ 1)), LEVELS)):
+                found |= TEXTS
         return found
 
     def endless_part(self, kind, f, levels):
@@ -459,9 +463,8 @@ class Distinct:
         return rules.high is None and not rules.apart and (yield rules.demand(rules.cap))
 
     def endless_objects(self, f, levels):
-        """Coroutine: whether objects may have other names, or a member of which there is no end, where only rules are left."""
-        fs, required, own, general = self.formulas, set(), {}, {}
-        high = None
+        """Coroutine: whether objects may have other names, or a member of which there is no end and that only rules are about."""
+        fs, required, own, general, touched, high = self.formulas, set(), {}, {}, [], None
         if not (yield fs.value(object=f)):
             return False
         for unit in fs.units(f):
@@ -469,20 +472,22 @@ class Distinct:
             if op == "count":
                 if unit & 1:
                     high = rest[0] - 1 if high is None else min(high, rest[0] - 1)
-            elif op != "some":
-                return False
-            elif unit & 1:
+            elif op == "some" and unit & 1:
                 name = fs.single.get(rest[0])
                 if name is None:
                     general[rest[0]] = fs.both(general.get(rest[0], ANYTHING), rest[1] ^ 1)
                 else:
                     own[name] = fs.both(own.get(name, ANYTHING), rest[1] ^ 1)
-            elif rest[0] in fs.single and rest[1] == ANYTHING:
+            elif op == "some" and rest[0] in fs.single and rest[1] == ANYTHING:
                 required.add(fs.single[rest[0]])
             else:
-                return False
+                for atom in fs.support(unit):
+                    if fs.nodes[atom][0] == "count":
+                        return False
+                    touched.append(fs.nodes[atom][1])
+        full = high is not None and (high <= len(required) or touched)
         for name in sorted(required | own.keys()):
-            if high is not None and name not in required and high <= len(required):
+            if full and name not in required or any(fs.holds_text(keys, name) for keys in touched):
                 continue
             value = own.get(name, ANYTHING)
             for keys, v in general.items():
@@ -490,12 +495,12 @@ class Distinct:
                     value = fs.both(value, v)
             if (yield from self.endless(value, levels)):
                 return True
-        if high is not None and high <= len(required):
+        if full:
             return False
-        others = fs.names(own.keys() | required) ^ 1 if own or required else TRUE
+        others = [fs.names(own.keys() | required) ^ 1 if own or required else TRUE, *[keys ^ 1 for keys in touched]]
         for keys, v in [*general.items(), (None, ANYTHING)]:
             # names that this one rule is about, or none
-            keys = fs.all_of([others if keys is None else fs.all_of((keys, others)), *[k ^ 1 for k in general if k != keys]])
+            keys = fs.all_of([*others, TRUE if keys is None else keys, *[k ^ 1 for k in general if k != keys]])
             if keys != FALSE and (keys == TRUE or self.endless_texts(keys)) and (yield v):
                 return True
         return False
