@@ -125,7 +125,7 @@ def test_unsatisfiable(schema):
 
 
 @pytest.mark.parametrize("schema, error, pointer", [
-    ({"properties": {"a": {"uniqueItems": True}}}, UnsupportedKeywordError, "/properties/a/uniqueItems"),
+    ({"properties": {"a": {"uniqueItems": 1}}}, GrammarError, "/properties/a/uniqueItems"),
     ({"allOf": [{"$ref": "#"}], "unevaluatedProperties": False}, UnsupportedKeywordError, "/unevaluatedProperties"),
     ({"unevaluatedItems": False, "contains": {"$ref": "#"}}, UnsupportedKeywordError, "/unevaluatedItems"),
     ({"items": {"type": "strnig"}}, GrammarError, "/items/type"),

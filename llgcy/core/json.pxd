@@ -122,7 +122,7 @@ cdef class JsonMachine(Machine):
     cdef int _finished(self, int32_t row, int32_t side, int32_t value, bint beside, State* out) except -1 nogil
     cdef int32_t _content_with(self, int32_t content, int32_t value) except -3 nogil
     cdef int32_t _strings_used(self, const State* at) noexcept nogil
-    cdef int32_t _text_value(self, const Leaf* end) except -1 nogil
+    cdef int32_t _text_value(self, const Leaf* end) except -2 nogil
     cdef int32_t _run_of(self, int32_t row) except -1
     cdef int32_t _run(self, int32_t row) except -1 nogil
     cdef int _item(self, const State* at, State* out) except -1 nogil

@@ -238,10 +238,11 @@ cdef class JsonMachine(Machine):
         with gil:
             return self.automaton.items_seen.chain(content, value)
 
-    cdef int32_t _text_value(self, const Leaf* end) except -1 nogil:
-        """The value of a string that ends here, read with `grow`."""
+    cdef int32_t _text_value(self, const Leaf* end) except -2 nogil:
+        """The value of a string that ends here; UNKNOWN_VALUE where nobody took note."""
         with gil:
-            return self.automaton.items_seen.string(self.strings.text(end))
+            text = self.strings.text(end)
+            return UNKNOWN_VALUE if text is None else self.automaton.items_seen.string(text)
 
     cdef int _finished(self, int32_t row, int32_t side, int32_t value, bint beside, State* out) except -1 nogil:
         """The state after a value whose container (or the document) goes on with `row`, and has `side`.
@@ -999,7 +1000,7 @@ cdef class JsonMachine(Machine):
     def expected(self, bytes state not None):
         """See `Machine.expected`: kinds of values, names, signs. JSON has no rules."""
         cdef State at, to
-        cdef int byte
+        cdef int byte, r
         read_state(state, &at)
         out = {}
         if at.mode == STRING or at.mode == KEY:
@@ -1008,7 +1009,8 @@ cdef class JsonMachine(Machine):
             out["the rest of " + (<bytes>WORDS[at.leaf.v]).decode()] = None
         else:
             for byte in range(33, 127):                               # signs that no string holds here, and no white space
-                if self.step(&at, byte, False, &to) == DEAD:
+                r = self.step(&at, byte, False, &to)
+                if r == DEAD or r == ASK and self.step(&at, byte, True, &to) == DEAD:
                     continue
                 if to.mode == STRING or to.mode == KEY:
                     out[("a string" if to.mode == STRING else "a property name") + self._such_as(&to, '"')] = None
@@ -1080,6 +1082,8 @@ cdef class JsonMachine(Machine):
         cdef int32_t used, row
         cdef State to
         if at.mode == STRING:
+            if at.gap:
+                raise UnclearError("which strings are free is not known")
             return self.strings.shortest((<const char*>&at.leaf)[:sizeof(Leaf)], self._strings_used(at))
         if at.mode == LITERAL:
             return (<bytes>WORDS[at.leaf.v])[at.leaf.k:]
@@ -1092,6 +1096,8 @@ cdef class JsonMachine(Machine):
             return b'"'
         if at.mode == COLON:
             return b":"
+        if at.mode == LOOSE and (self.laid or at.leaf.k != BEHIND):
+            raise UnclearError("which values are free is not known")
         row = at.row
         if self.laid and at.gap and at.mode != START and at.mode != VALUE and not self._ways(at.mode, at.gap) & OUT:
             if at.mode != FIRST_ITEM:       # a member or item must come before the end
@@ -1099,9 +1105,11 @@ cdef class JsonMachine(Machine):
             self._item(at, &to)
             row = to.row
         ids = [id_ for id_, _ in self._alternatives(row)]
-        names = None if used == UNKNOWN_NAMES else frozenset(self.strings.names_used(used)) if used else frozenset()
+        names = None if at.mode == LOOSE or used == UNKNOWN_NAMES else frozenset(self.strings.names_used(used)) if used else frozenset()
         if at.mode == START or at.mode == VALUE or row != at.row:
             beside = (<Row*>self.rows.at(row)).watch & BESIDE
+            if beside and names is None:
+                raise UnclearError("which strings are free is not known")
             endings = [self.automaton.value_ending(id_, names if beside else frozenset()) for id_ in ids]
         elif at.mode == FIRST_ITEM or (<Row*>self.rows.at(at.row)).kind == ARRAY:
             read = (<Side*>self.sides.at(at.side)).read

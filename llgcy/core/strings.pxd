@@ -127,7 +127,7 @@ cdef class Strings:
 
     # Has every text of the view that has begun any number of ends, besides the names?
     cdef bint endless(self, int32_t view) noexcept nogil
-    # The text that ends at a leaf that was read with `grow`, as a str; or the bytes of a number, read likewise.
+    # The text that ends at a leaf, as a str; also that of a number. None where it was read without `grow`.
     cdef object text(self, const Leaf* end)
 
     cdef int step_any(self, const Leaf* at, int32_t used, uint8_t byte, bint grow, Leaf* out) except -1 nogil

@@ -643,6 +643,8 @@ cdef class Strings:
         if end.u >= 0:
             return self.used_names.text(end.u)
         view = <const View*>self.views.at(end.lang)
+        if end.d < 0 or view.nodes[end.d].word < 0:
+            return None
         return self.specs[view.language][0][view.nodes[end.d].word]
 
     # -- masks --------------------------------------------------------------------------------------------------------------

@@ -327,7 +327,7 @@ class Automaton:
     def array_ending(self, array, first=True, read=0, strings=frozenset()):
         """What can follow inside ``[`` up to ``]``; `first` where no item has come, `read`: items of its run that have come.
 
-        `strings` are those that have come where they are kept beside.
+        `strings` are those that have come (None: not known) where they are kept beside.
         """
         state = self.arrays.later(self.arrays.states[array], read)
         return self.endings.items(self.arrays.ending(state, strings), state.place, state.n, first)

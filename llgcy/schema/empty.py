@@ -148,6 +148,10 @@ class Emptiness:
         """Whether a coroutine finds anything."""
         return self.run(question) is not None
 
+    def found(self, question, most):
+        """What a question finds; `most` is what may be taken for it where it is too hard (see `Hopeful`)."""
+        return self.run(question)
+
     # ------------------------------------------------------------------------------------------------ values
     def find(self, v):
         """Coroutine: whether `v` is inhabited; its recipe is kept."""
@@ -336,7 +340,7 @@ class Emptiness:
             return ()
         asked = keys.questions(component)[1]
         settling = yield self.settling(keys, rules, component, available)
-        if settling is not None:
+        if settling:
             o, value, rest = settling
             found = yield from self.onward(keys, rules, rest, available & ~(1 << o), required & ~(1 << o))
             return None if found is None else ((o, value), *found)

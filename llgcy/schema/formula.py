@@ -35,6 +35,8 @@ NUMBER, STRING, OBJECT, ARRAY = 1, 2, 3, 4      # places of the other parts
 
 #: Conjunctions and disjunctions inside each other.
 DEPTH = 96
+#: Members inside members of which it is looked whether they contradict each other, while a conjunction is made.
+LOOKS = 8
 #: Nodes of all formulas of one schema.
 NODES = 2_000_000
 
@@ -63,6 +65,7 @@ class Formulas:
         self.values = [(7, TRUE, TRUE, TRUE, TRUE), (0, FALSE, FALSE, FALSE, FALSE)]
         self.value_index = {self.values[0]: ANYTHING, self.values[1]: NOTHING}
         self.aliases = {}               # value formula by the handle that was made before it
+        self.looks = 0                  # see LOOKS
         self.pairs = {}                 # conjunctions of two value formulas
         self.single = {}                # the name, by string formula that says "this name"
 
@@ -334,8 +337,13 @@ class Formulas:
             for f in bounds:
                 if f != strongest:
                     del parts[f]
-        if members and self.contradictory(parts):
-            return FALSE
+        if members and self.looks < LOOKS:      # by recursive schemas this would go on for ever
+            self.looks += 1
+            try:
+                if self.contradictory(parts):
+                    return FALSE
+            finally:
+                self.looks -= 1
         if len(parts) == 1:
             return next(iter(parts))
         return self.conjunction(tuple(sorted(parts)))

@@ -50,6 +50,13 @@ class Hopeful(Emptiness):
             self.patience -= 1
             return True
 
+    def found(self, question, most):
+        try:
+            return super().found(question, most)
+        except LimitError:
+            self.patience -= 1
+            return most
+
     def answered(self, key, question):
         """The answer to a question that is not known yet, or one that says yes where it is too hard to find."""
         if self.patience > 0:

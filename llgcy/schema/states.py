@@ -4,6 +4,7 @@ A state holds the rules and components of `objects` (or `arrays`), the last name
 used, and the number of members as far as it is told apart. Only states that can be finished are made, and equal ones are
 one, so that few exist: in schema order one for each residual and last name.
 """
+from llgcy.errors import UnclearError
 from llgcy.schema.derive import Leaves
 from llgcy.schema.formula import FALSE, NOTHING, STRING, TRUE
 from llgcy.schema.objects import bits
@@ -120,8 +121,8 @@ class ObjectKind:
         """The outcomes after which a member can come that makes each component true."""
         possible, available = -1, self.available(state.last, state.used)
         for c in state.components:
-            settling = self.solver.run(self.solver.settling(self.keys, state.rules, c, available))
-            if settling is None or settling[2] != TRUE:
+            settling = self.solver.found(self.solver.settling(self.keys, state.rules, c, available), None)
+            if not settling or settling[2] != TRUE:
                 return 0
             if settling[0] <= self.keys.ordered:
                 possible &= (2 << settling[0]) - 1
@@ -184,7 +185,7 @@ class ObjectKind:
         if not components:
             available, live = self.available(last, used), rules.live(solver.inhabited)
             required = rules.required & available
-            if required & ~live or rules.high is not None and count + required.bit_count() > rules.high:
+            if required & ~live or rules.high is not None and max(rules.low, count + required.bit_count()) > rules.high:
                 return False
             return bool(live & self.keys.many) or count + (available & live).bit_count() >= rules.low
         return solver.can(solver.complete(self.keys, rules, components, self.available(last, used), count))
@@ -414,7 +415,7 @@ class Arrays:
                     ways.append((fs.union(values), *found))
         found = {}
         for value, rules, residual in ways:
-            value = solver.run(self.distinct.allowed(value, rules, residual, n + 1, seen))
+            value = solver.found(self.distinct.allowed(value, rules, residual, n + 1, seen), value)
             if value != NOTHING and solver.inhabited(value):
                 after = self.state(rules, residual, n + 1, state.place, seen if self.distinct.watches(rules, residual) else frozenset(),
                                    state.beside)
@@ -464,6 +465,9 @@ class Arrays:
         return state.n >= state.rules.low and self.solver.formulas.zero(state.residual)
 
     def ending(self, state, strings):
-        """Items that finish the array, as `Emptiness.complete_items` gives them; none of the `strings` where they are kept beside."""
-        seen = state.seen.union(map(self.values.string, strings)) if state.beside else state.seen
+        """Items that finish the array, as `Emptiness.complete_items` gives them; none of the `strings` (None: not known) where they are
+        kept beside."""
+        if strings is None and not self.may_end(state):
+            raise UnclearError("which strings are free to end the array is not known")
+        seen = state.seen.union(map(self.values.string, strings or ())) if state.beside else state.seen
         return self.solver.run(self.solver.complete_items(state.rules, state.residual, state.n, seen))
