@@ -25,6 +25,8 @@ from llgcy.schema.translate import Translator
 from llgcy.schema.values import Values
 
 
+#: See `ArrayShape.possible`.
+ANY_KIND = 0b11111
 #: See `Automaton.watch`.
 WATCHED, BESIDE = 1, 2
 
@@ -290,8 +292,11 @@ class Automaton:
             found = self.arrays.moves(state)
             moves += [(v, place, after, i) for v, after in found]
             loose |= self.arrays.loose(state, found)
+            if self.arrays.watches(state) and not state.rules.apart:
+                possible |= ANY_KIND    # what the item before was may be what another one must equal
             for v, _ in found:
-                possible |= sum(1 << kind for kind, part in enumerate(self.formulas.values[v]) if part != FALSE and (part or kind))
+                literals, *parts = self.formulas.values[v]
+                possible |= (literals != 0) + sum(1 << kind for kind, part in enumerate(parts, NUMBER) if part != FALSE)
         return ArrayShape(ends, self._grouped(moves), run, loose, possible)
 
     def watch(self, arrays):
