@@ -32,7 +32,7 @@ cdef enum Stage:        # how far one has come since such an item
     BEHIND = 0          # a comma or the end of the array comes next
     AHEAD = 1           # after the comma
     OPENED = 2          # after "{" or "["
-    INTO = 3            # after the first byte of another value, or a quote after OPENED: nothing more can be said
+    BEGUN = 3           # after the first byte of another value, or a quote after OPENED: nothing more can be said
 
 cdef enum Watch:        # Row.watch: of an ARRAY row, and of the rows of its items. As in llgcy.schema.automaton
     WATCHED = 1         # which values the items have decides what may follow: each is told to the row by a move SEEN ...

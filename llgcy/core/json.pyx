@@ -316,7 +316,7 @@ cdef class JsonMachine(Machine):
         """One byte after an item of which nobody took note."""
         cdef int32_t stage = at.leaf.k, kinds, kind, bit
         cdef State new = at[0]
-        if stage == INTO:
+        if stage == BEGUN:
             return ASK
         if is_white(byte):
             if at.gap >= self.gap:
@@ -339,7 +339,7 @@ cdef class JsonMachine(Machine):
         elif stage == OPENED:
             if byte != 0x22 or at.leaf.v and not self._loose(at.row) >> TEXTS_BIT & 1:
                 return ASK
-            new.leaf.k = INTO
+            new.leaf.k = BEGUN
         else:
             kinds = self._loose(at.row)
             kind = bit = (STRING_KIND if byte == 0x22 else OBJECT_KIND if byte == 0x7B else ARRAY_KIND if byte == 0x5B
@@ -354,7 +354,7 @@ cdef class JsonMachine(Machine):
                 return ASK
             if kind >= OBJECT_KIND and (<Side*>self.sides.at(at.side)).depth >= DEPTH:
                 return DEAD
-            new.leaf.k = OPENED if kind >= OBJECT_KIND else INTO
+            new.leaf.k = OPENED if kind >= OBJECT_KIND else BEGUN
             new.leaf.v = kind == ARRAY_KIND
         out[0] = new
         return ALIVE
