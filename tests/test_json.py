@@ -53,8 +53,10 @@ SCHEMAS = {
         "type": "array", "items": {"enum": [True, False, 1]}, "maxItems": 2, "uniqueItems": True}},
     "different in one branch": {"type": "array", "anyOf": [{"items": {"type": "string"}, "uniqueItems": True}, {"items": {"type": ["string", "null"]}}]},
     "different in turn": {"type": "array", "prefixItems": [True, {"const": None}, {"enum": [1, "a"]}], "maxItems": 4, "uniqueItems": True},
-    "a pair": {"type": "array", "maxItems": 2, "items": {"type": ["string", "array", "object", "boolean"]}, "not": {"uniqueItems": True}},
-    "two are equal": {"type": "array", "not": {"uniqueItems": True}, "items": {"type": ["string", "integer", "object"], "maxLength": 2, "maximum": 12}},
+    "a pair": {"type": "array", "maxItems": 2, "not": {"uniqueItems": True},
+               "items": {"type": ["string", "array", "object", "boolean"], "items": {"type": ["string", "null"]}, "additionalProperties": {"type": "null"}}},
+    "two are equal": {"type": "array", "not": {"uniqueItems": True}, "items": {
+        "type": ["string", "integer", "object"], "maxLength": 2, "minimum": -12, "maximum": 12, "additionalProperties": {"type": "string"}}},
     "different members": {"type": "object", "additionalProperties": {"type": "array", "uniqueItems": True, "contains": {"const": "a"}}},
     "constants": {"enum": [1, "a", None, [1, {"x": "y"}], {"b": 1, "a": [True]}, 1.5, "a\nb"]},
 }
