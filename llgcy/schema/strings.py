@@ -234,7 +234,7 @@ class Texts:
             term = self.minus(self.term(general), words)
             return found + self.some_words(term, most - len(found))
         for n in self.cuts(lengths):
-            if self.holds_length(general, n):
+            if len(found) < most and self.holds_length(general, n):
                 if n * most > LONGEST_WITNESS:
                     raise LimitError(f"{most:,} texts of {n:,} characters; together they may have {LONGEST_WITNESS:,}")
                 free = (w for w in words_of_length(n) if w not in words)
