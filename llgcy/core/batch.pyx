@@ -1,7 +1,10 @@
 """Batches; see batch.pxd.
 
-What is ready is found and claimed with the GIL; then the threads of a pool and the calling one take jobs from one list, those that
-have something to compute first. An error in one job holds up none of the others.
+What is ready is found and claimed with the GIL; then the threads of a pool and the calling one take tasks from one list, those that
+have something to compute first. Masks of one grammar that are not ready are one task: threads that make them side by side would mostly wait
+for the grammar's lock. Nobody asks for the GIL but for what is rare: a thread that waits for it, while another lets go of it and takes it again,
+waits for milliseconds. So what a mask needs of Python is looked up before, and masks are remembered when all is done. An error in one job
+holds up none of the others.
 """
 cimport cython
 from cpython.buffer cimport PyBuffer_Release, PyObject_GetBuffer
@@ -10,7 +13,7 @@ from cpython.pythread cimport (NOWAIT_LOCK, WAIT_LOCK, PyThread_acquire_lock, Py
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, qsort
 from libc.string cimport memmove, memset
 
 from llgcy.core.engine cimport Engine
@@ -27,23 +30,34 @@ import threading
 from llgcy.errors import BudgetError, LimitError
 
 cdef enum:
+    AT_ONCE = 64                # jobs that compute, each with memory of its own, before what they made is remembered
+    COPIES = 16                 # ready masks that are a task
     WORTH_WAKING = 1 << 19      # bytes of ready masks to copy, from which on it pays to wake another thread (some 10 us)
     ENDED = -2                  # State.mode of a draft node behind EOS
     REFUSED = -3                # ... of one that is refused
 
 
+ctypedef int (*Attempt)(Job*) noexcept nogil
+
+
+cdef int by_group(const void* a, const void* b) noexcept nogil:
+    cdef const Job* x = <const Job*>a
+    cdef const Job* y = <const Job*>b
+    return x.group - y.group if x.group != y.group else x.place - y.place
+
+
 cdef void work_on(Batch* batch) noexcept nogil:
-    """Takes jobs until none is left."""
-    cdef int32_t i
+    """Takes tasks until none is left."""
+    cdef int32_t i, j
     while True:
         i = atomic_add(&batch.next, 1) - 1
         if i >= batch.count:
             return
-        if batch.jobs[i].mask != NULL:
-            copy(&batch.jobs[i])
-        else:
-            with gil:
-                compute(&batch.jobs[i])
+        for j in range(batch.tasks[i].first, batch.tasks[i].last):
+            if batch.jobs[j].mask != NULL:
+                copy(&batch.jobs[j])
+            elif not batch.jobs[j].twin and batch.jobs[j].error == NULL:
+                compute(&batch.jobs[j])
 
 
 cdef void copy(Job* job) noexcept nogil:
@@ -51,26 +65,33 @@ cdef void copy(Job* job) noexcept nogil:
     job.result = (<Engine>job.engine).masks.write(job.mask, (<Engine>job.engine).machine.white_room(&job.state), job.out)
 
 
-cdef int compute(Job* job) except -1:
+cdef void compute(Job* job) noexcept nogil:
     """A mask that is not, or a step."""
-    cdef Engine engine = <Engine>job.engine
-    cdef Matcher matcher = <Matcher>job.matcher
-    cdef Work work = None
+    if (<Attempt>attempt)(job) < 0:
+        with gil:
+            note(job)
+
+
+cdef int attempt(Job* job) except -1 nogil:
+    if job.out == NULL:
+        job.result = (<Matcher>job.matcher)._token(<Engine>job.engine, job.token, &job.state)
+    else:
+        job.result = (<Matcher>job.matcher)._fill_at(<Engine>job.engine, &job.state, NULL, <Work>job.work, job.out)
+    return 0
+
+
+cdef int raised() except? -1:
+    """To be called where an exception is set and nobody has raised it: raises it."""
+    return -1
+
+
+cdef void note(Job* job) noexcept:
+    """The exception that is set is the job's."""
     try:
-        if job.out == NULL:
-            with nogil:
-                job.result = matcher._token(engine, job.token, &job.state)
-            return 0
-        work = engine.masks.begin()
-        with nogil:
-            job.result = matcher._fill_at(engine, &job.state, NULL, work, job.out)
+        raised()
     except BaseException as error:
         Py_INCREF(error)
         job.error = <void*>error
-    finally:
-        if work is not None:
-            engine.masks.end(work)
-    return 0
 
 
 @cython.final
@@ -115,7 +136,11 @@ cdef class Pool:
                     for i in range(others):
                         PyThread_release_lock(self.go[i])
                     work_on(batch)
-                    PyThread_acquire_lock(self.done, WAIT_LOCK)
+                    for i in range(others):         # who has not even woken up need not
+                        if PyThread_acquire_lock(self.go[i], NOWAIT_LOCK) and atomic_add(&batch.working, -1) == 0:
+                            break
+                    else:
+                        PyThread_acquire_lock(self.done, WAIT_LOCK)
             finally:
                 self.batch = NULL
                 PyThread_release_lock(self.turn)
@@ -153,13 +178,15 @@ cdef class _Call:
     def __cinit__(self, Py_ssize_t most):
         if most > 0x7FFFFFFF:
             raise ValueError(f"a batch of {most:,} masks")
-        self.claimed, self.held, self.errors, self.most = [], [], [], <int32_t>most
+        self.claimed, self.held, self.errors, self.groups, self.most = [], [], [], {}, <int32_t>most
         self.jobs = <Job*>calloc(most + 1, sizeof(Job))
-        if self.jobs == NULL:
+        self.tasks = <Task*>calloc(most + 1, sizeof(Task))
+        if self.jobs == NULL or self.tasks == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
         free(self.jobs)
+        free(self.tasks)
 
     cdef Engine enter(self, Matcher matcher):
         """Claims one more."""
@@ -189,6 +216,7 @@ cdef class _Call:
         if ready:
             self.ready += 1
         else:
+            job.group, job.place = self.groups.setdefault(id(engine), len(self.groups)), self.cold
             self.cold += 1
         return job
 
@@ -207,12 +235,81 @@ cdef class _Call:
         return 0
 
     cdef int run(self, int32_t threads, size_t row_bytes) except -1:
+        """Does all jobs."""
         cdef Batch batch
-        if self.cold < 2 and self.ready * row_bytes < WORTH_WAKING:
-            threads = 1
+        cdef int32_t i, first = 0, last = 0, tasks
+        cdef dict seen = {}
         memmove(self.jobs + self.cold, self.jobs + self.most - self.ready, self.ready * sizeof(Job))
-        batch.jobs, batch.count, batch.next = self.jobs, self.cold + self.ready, 0
-        return pool.run(&batch, threads)
+        qsort(self.jobs, self.cold, sizeof(Job), by_group)
+        batch.jobs, batch.tasks = self.jobs, self.tasks
+        while True:
+            batch.count = 0
+            for i in range(first, min(self.cold, first + AT_ONCE)):
+                if self._prepare(&self.jobs[i], seen):
+                    if batch.count == 0 or self.jobs[i].group != self.jobs[i - 1].group:
+                        self.tasks[batch.count] = Task(i, i)
+                        batch.count += 1
+                    self.tasks[batch.count - 1].last = i + 1
+            last = min(self.cold, first + AT_ONCE)
+            tasks = batch.count
+            if first == 0:
+                for i in range(self.cold, self.cold + self.ready, COPIES):
+                    self.tasks[batch.count] = Task(i, min(i + COPIES, self.cold + self.ready))
+                    batch.count += 1
+            batch.next = 0
+            try:
+                pool.run(&batch, threads if tasks > 1 or first == 0 and self.ready * row_bytes >= WORTH_WAKING else 1)
+            finally:
+                self._publish(first, last)
+            first = last
+            if first >= self.cold:
+                return 0
+
+    cdef int _prepare(self, Job* job, dict seen) except -1:
+        """Gets a job ready for any thread; 0 where it is not for one."""
+        cdef Engine engine = <Engine>job.engine
+        cdef Work work
+        cdef State key
+        if job.out == NULL:
+            return 1
+        work = engine.masks.begin()
+        Py_INCREF(work)
+        job.work = <void*>work
+        try:
+            if engine.masks.prepare(work, &job.state, &key) and not (<Matcher>job.matcher).own_eos:
+                content = job.group, (<const char*>&key)[:sizeof(State)]
+                job.twin = content in seen
+                seen[content] = True
+        except Exception as error:
+            Py_INCREF(error)
+            job.error = <void*>error
+        return not job.twin
+
+    cdef int _publish(self, int32_t first, int32_t last) except -1:
+        """Remembers the masks that jobs have made; then twins find them."""
+        cdef int32_t i
+        cdef Job* job
+        cdef Work work
+        cdef Engine engine
+        for i in range(first, last):
+            job = &self.jobs[i]
+            if job.work != NULL and not job.twin:
+                engine, work = <Engine>job.engine, <Work>job.work
+                if job.error == NULL:
+                    engine.masks.publish(work)
+                engine.masks.end(work)
+                Py_DECREF(work)
+                job.work = NULL
+        for i in range(first, last):
+            job = &self.jobs[i]
+            if job.work != NULL:
+                engine, work = <Engine>job.engine, <Work>job.work
+                work.young, work.old, work.later = engine.masks.young, engine.masks.old, False
+                compute(job)
+                engine.masks.end(work)
+                Py_DECREF(work)
+                job.work = NULL
+        return 0
 
     cdef object error(self, Job* job):
         """The exception of a job, or None."""

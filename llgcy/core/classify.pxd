@@ -18,7 +18,8 @@ cdef struct Crossing:
     uint8_t byte        # the byte that ends the lexeme
     int32_t first       # its records: records[first .. first + count), each a subtree of the vocabulary's trie
     int32_t count
-    int32_t merged      # index of the trie of remainders (`byte` included) in `tries`, -1: not made
+    void* trie          # the Trie of remainders (`byte` included), which stands in `tries`
+    int32_t merged      # its index there, -1: not made; atomic, written last
 
 cdef struct Gathered:   # records in the making
     Leaf* leaves        # different ones before the bytes that cross, owned
@@ -47,8 +48,8 @@ cdef class Classification:
     cdef readonly list paths        # of bytes: texts that lead from the place to each leaf where tokens cross
     cdef dict prefixes              # number of characters: bytes, the dense mask of tokens inside with at most so many
     cdef readonly size_t bytes
-    # The trie of remainders of one crossing, made when first asked for.
-    cdef Trie remainders(self, int32_t crossing)
+    # Makes the trie of remainders of one crossing, where it is not there.
+    cdef int merge(self, int32_t crossing) except -1
     # The dense mask of the tokens inside with at most `most` characters; lives as long as the classification.
     cdef const uint32_t* up_to(self, int32_t most) except NULL
 

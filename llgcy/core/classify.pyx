@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-from llgcy.core.lock cimport Lock
+from llgcy.core.lock cimport Lock, atomic_store
 from llgcy.core.machine cimport MISS, RUN, Machine
 from llgcy.core.state cimport ALIVE, CROSS, DEAD, Leaf
 from llgcy.core.trie cimport GROUP, Node, Trie, Vocabulary
@@ -61,7 +61,7 @@ cdef class Classification:
         free(self.crossings)
         free(self.records)
 
-    cdef Trie remainders(self, int32_t crossing):
+    cdef int merge(self, int32_t crossing) except -1:
         cdef Crossing* one = &self.crossings[crossing]
         cdef Trie trie, main = self.vocabulary.trie
         cdef Remainder* rest = NULL
@@ -71,7 +71,7 @@ cdef class Classification:
         cdef int32_t i, j, n = 0, low, high, length
         cdef Record* record
         if one.merged >= 0:
-            return <Trie>self.tries[one.merged]
+            return 0
         for i in range(one.first, one.first + one.count):
             subtree(main, self.records[i].node, &low, &high)
             n += high - low
@@ -102,9 +102,10 @@ cdef class Classification:
             free(lengths)
             free(ids)
         self.tries.append(trie)
-        one.merged = <int32_t>len(self.tries) - 1
         self.bytes += trie.size * sizeof(Node) + n * 8
-        return trie
+        one.trie = <void*>trie
+        atomic_store(&one.merged, <int32_t>len(self.tries) - 1)
+        return 0
 
     cdef const uint32_t* up_to(self, int32_t most) except NULL:
         cdef uint32_t* words

@@ -4,7 +4,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from llgcy.core.classify cimport Classification
 from llgcy.core.lock cimport Lock
-from llgcy.core.machine cimport MISS, RUN, Machine
+from llgcy.core.machine cimport MISS, RUN, Machine, Split
 from llgcy.core.shelf cimport Mask, Shelf
 from llgcy.core.state cimport Leaf, State
 from llgcy.core.trie cimport Trie, Vocabulary
@@ -31,8 +31,13 @@ cdef class Work:
     cdef int32_t* ends              # where the subtree at each depth ends; owned
     cdef Classification by          # that the mask is made from
     cdef bytes leaves               # at the end of its paths; None: it is that of free strings
-    cdef Trie trie                  # remainders under way
+    cdef const Leaf* ends_of        # the same as an array
     cdef object owner               # what the mask's base stands in
+    cdef Split split                # how the lexeme is sorted out
+    cdef int kind                   # what Machine.split() said; -1: it was not asked yet
+    cdef bint sorted                # `by`, `leaves`, `owner` and the mask's base are those of `split`
+    cdef bint later                 # the mask is not to be remembered by the thread that makes it
+    cdef bint made                  # ... and it has been made: Masks.publish() is to be called
     cdef Shelf young, old           # where masks are looked up
     cdef Shelf shelf                # where this one was put
     cdef int64_t walks, walked, classified, differences, asked      # counters, see Masks.stats()
@@ -84,16 +89,23 @@ cdef class Masks:
     cdef const Mask* find(self, const State* key)
     cdef Work begin(self)
     cdef int end(self, Work work) except -1
+    # With the GIL: looks up what the making of a state's mask will want, so that it can do without. Then fill() with this work
+    # leaves the mask to publish(), which is to be called before end().
+    cdef int prepare(self, Work work, const State* at, State* key) except -1
+    cdef int publish(self, Work work) except -1
     # Writes the mask of a state, computes it first where it has to. 1 where some token is not allowed, else 0.
     cdef int fill(self, Work work, const State* at, uint32_t* out) except -1 nogil
     cdef int write(self, const Mask* mask, int32_t white_room, uint32_t* out) noexcept nogil
     cdef int _compute(self, Work work, const State* key) except -1 nogil
     cdef int _nothing(self, const State* key) except -1
     cdef int _classified(self, Work work, const State* at) except -1 nogil
+    cdef bint _counted(self, const Split* split) noexcept nogil
+    cdef int _sort_out(self, Work work) except -1
     cdef int _classify(self, Work work, const Leaf* leaf) except -1
     cdef Classification _classify_like_free(self, Work work, const Leaf* leaf)
     cdef int _classify_free(self, Work work, bint counted) except -1
     cdef int _answer(self, Work work, const Mask* mask, const State* at, uint32_t* out) except -1 nogil
+    cdef void _lay_out(self, Work work) noexcept nogil
     cdef const Mask* _keep(self, Work work) except NULL
     cdef const Mask* _put(self, Work work) except NULL
     cdef int _turn(self) except -1

@@ -6,7 +6,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from llgcy.core.classify cimport Classification, Crossing, classify, classify_roaming, leaves_of
-from llgcy.core.lock cimport Lock, lock_stripe, unlock_stripe
+from llgcy.core.lock cimport Lock, atomic_load, lock_stripe, unlock_stripe
 from llgcy.core.machine cimport Machine, Split
 from llgcy.core.shelf cimport Mask, Shelf
 from llgcy.core.state cimport ALIVE, ASK, DEAD, Leaf, State
@@ -16,6 +16,7 @@ from llgcy.core.trie cimport GROUP, Node, Trie, Vocabulary
 from llgcy.errors import BudgetError, TokenizerError
 
 cdef enum:
+    IDLE = 64           # computations that are kept for the next ones
     MERGE = 4           # crossings of at least so many subtrees are walked as one trie of remainders
 
 
@@ -110,9 +111,10 @@ cdef class Work:
         if self.step(at, one.byte, &after) == DEAD:
             return 0
         if one.count >= MERGE:
-            with gil:
-                self.trie = self.by.remainders(crossing)
-            return self.walk(self.trie, 0, self.trie.size, at, &self.sets)
+            if atomic_load(&one.merged) < 0:
+                with gil:
+                    self.by.merge(crossing)
+            return self.walk(<Trie>one.trie, 0, (<Trie>one.trie).size, at, &self.sets)
         for i in range(one.first, one.first + one.count):
             node = self.by.records[i].node
             self.walk(self.vocabulary.trie, node, self.vocabulary.trie.nodes[node].end, at, &self.sets)
@@ -236,6 +238,8 @@ cdef class Masks:
         """Scratch memory for a computation."""
         cdef Work work = self.idle.pop() if self.idle else Work(self.machine, self.vocabulary, self.lock)
         work.young, work.old = self.young, self.old
+        memset(&work.mask, 0, sizeof(Mask))
+        work.kind, work.sorted, work.later, work.made = -1, False, False, False
         return work
 
     cdef int end(self, Work work) except -1:
@@ -246,8 +250,34 @@ cdef class Masks:
         self.differences += work.differences
         self.asked += work.asked
         work.walks = work.walked = work.classified = work.differences = work.asked = 0
-        work.by = work.leaves = work.trie = work.owner = work.young = work.old = work.shelf = None
-        self.idle.append(work)
+        work.by = work.leaves = work.owner = work.young = work.old = work.shelf = None
+        if len(self.idle) < IDLE:
+            self.idle.append(work)
+        return 0
+
+    cdef int prepare(self, Work work, const State* at, State* key) except -1:
+        """1: a mask must be made. 0: it is there."""
+        cdef bytes leaf
+        work.later = True
+        work.hold()
+        try:
+            self.machine.mask_key(at, key)
+            if work.young.find(key) != NULL or work.old.find(key) != NULL:
+                return 0
+            work.kind = self.machine.split(key, &work.split)
+        finally:
+            work.let_go()
+        if work.kind:
+            # What takes long to find is left to the thread that makes the mask.
+            leaf = (<const char*>&work.split.plain)[:sizeof(Leaf)]
+            if ("string", self._counted(&work.split)) in self.vocabulary.shared if work.split.free else leaf in self.young.places:
+                self._sort_out(work)
+        return 1
+
+    cdef int publish(self, Work work) except -1:
+        if work.made:
+            work.made = False
+            self._keep(work)
         return 0
 
     cdef int fill(self, Work work, const State* at, uint32_t* out) except -1 nogil:
@@ -271,8 +301,12 @@ cdef class Masks:
                 mask = work.young.find(&key)
                 if mask == NULL:
                     self._compute(work, &key)
-                    with gil:
-                        mask = self._keep(work)
+                    self._lay_out(work)
+                    if work.later:
+                        mask, work.made = &work.mask, True
+                    else:
+                        with gil:
+                            mask = self._keep(work)
             finally:
                 unlock_stripe(stripe)
         some = self.write(mask, self.machine.white_room(at), out)
@@ -283,7 +317,7 @@ cdef class Masks:
     cdef int _compute(self, Work work, const State* key) except -1 nogil:
         """Makes the lists and the base of a mask."""
         cdef int accepting
-        memset(&work.mask, 0, sizeof(Mask))
+        cdef int32_t i
         work.mask.key = key[0]
         work.sets.length = work.clears.length = work.adds.length = work.asks.length = 0
         try:
@@ -300,9 +334,8 @@ cdef class Masks:
         finally:
             work.let_go()
         if accepting:
-            with gil:
-                for token in self.vocabulary.eos:
-                    put(&work.sets, token)
+            for i in range(self.vocabulary.n_eos):
+                put(&work.sets, self.vocabulary.eos_ids[i])
         elif (work.mask.base == NULL or work.by.tokens == 0) and work.sets.length == 0 and work.asks.length == 0:
             with gil:
                 self._nothing(key)
@@ -366,28 +399,19 @@ cdef class Masks:
 
     cdef int _classified(self, Work work, const State* at) except -1 nogil:
         """The mask from a classification; 0 where the state has none, and the trie must be walked."""
-        cdef Split split
+        cdef const Split* split = &work.split
         cdef State plain
-        cdef int kind
         cdef int32_t i
-        cdef bint counted = False
-        cdef const Leaf* ends = NULL
-        work.hold()
-        kind = self.machine.split(at, &split)
-        if not kind:
+        cdef bint counted
+        if work.kind < 0:
+            work.hold()
+            work.kind = self.machine.split(at, &work.split)
+        if not work.kind:
             return 0
-        if split.free:
-            counted = split.least > 0 or split.most < self.vocabulary.trie.longest
-        with gil:
-            if split.free:
-                self._classify_free(work, counted)
-            else:
-                self._classify(work, &split.plain)
-                ends = <const Leaf*><const char*>work.leaves
-            work.owner = work.by
-            work.mask.base = work.by.inside
-            if counted and split.most < self.vocabulary.trie.longest:
-                work.mask.base = work.by.up_to(<int32_t>split.most)
+        counted = split.free and self._counted(split)
+        if not work.sorted:
+            with gil:
+                self._sort_out(work)
         work.classified += 1
         plain = at[0]
         for i in range(work.by.count):
@@ -397,13 +421,32 @@ cdef class Masks:
                 work.hold()
                 self.machine.later(&split.plain, work.by.crossings[i].characters if counted else 0, &plain.leaf)
             else:
-                plain.leaf = ends[work.by.crossings[i].end]
+                plain.leaf = work.ends_of[work.by.crossings[i].end]
             work.cross(i, &plain)
         if split.apart:
             work.differences += 1
             plain.leaf = split.plain
             work.difference(at, &plain)
         return 1
+
+    cdef bint _counted(self, const Split* split) noexcept nogil:
+        """Does the number of characters matter?"""
+        return split.least > 0 or split.most < self.vocabulary.trie.longest
+
+    cdef int _sort_out(self, Work work) except -1:
+        """Finds or makes the classification that the split asks for, and the base of the mask."""
+        cdef const Split* split = &work.split
+        cdef bint counted = split.free and self._counted(split)
+        if split.free:
+            self._classify_free(work, counted)
+        else:
+            self._classify(work, &split.plain)
+            work.ends_of = <const Leaf*><const char*>work.leaves
+        work.owner, work.mask.base = work.by, work.by.inside
+        if counted and split.most < self.vocabulary.trie.longest:
+            work.mask.base = work.by.up_to(<int32_t>split.most)
+        work.sorted = True
+        return 0
 
     cdef int _classify(self, Work work, const Leaf* leaf) except -1:
         """The classification of a place, and where its paths lead in this grammar."""
@@ -456,6 +499,12 @@ cdef class Masks:
         work.by, work.leaves = by, None
         return 0
 
+    cdef void _lay_out(self, Work work) noexcept nogil:
+        """The mask is made of the lists as they are now."""
+        work.mask.clears, work.mask.n_clears = work.clears.ids, work.clears.length
+        work.mask.sets, work.mask.n_sets = work.sets.ids, work.sets.length
+        work.mask.asks, work.mask.n_asks = work.asks.ids, work.asks.length
+
     cdef const Mask* _keep(self, Work work) except NULL:
         """Remembers the mask made; where there is no room, it is good until the work goes on."""
         cdef bytes dense
@@ -468,9 +517,7 @@ cdef class Masks:
                 words[work.sets.ids[i] >> 5] |= <uint32_t>1 << (work.sets.ids[i] & 31)
             work.owner, work.mask.base, work.sets.length = dense, words, 0
         work.mask.owner = <void*>work.owner if work.mask.base != NULL else NULL
-        work.mask.clears, work.mask.n_clears = work.clears.ids, work.clears.length
-        work.mask.sets, work.mask.n_sets = work.sets.ids, work.sets.length
-        work.mask.asks, work.mask.n_asks = work.asks.ids, work.asks.length
+        self._lay_out(work)
         self.lock.acquire()
         try:
             return self._put(work)

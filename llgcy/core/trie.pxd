@@ -28,6 +28,8 @@ cdef class Vocabulary:
     cdef readonly int32_t size                  # ids, padding included
     cdef readonly int32_t words                 # 32-bit words of a mask
     cdef readonly tuple eos                     # ids that end the text, never text themselves
+    cdef int32_t* eos_ids                       # the same, owned
+    cdef int32_t n_eos                          # how many
     cdef uint8_t* text                          # bytes of all tokens, one after the other, owned
     cdef int32_t* offsets                       # [0, size]: token id is text[offsets[id] .. offsets[id + 1]), owned
     cdef int32_t* white                         # text tokens by falling number of leading JSON white space bytes, owned

@@ -108,6 +108,9 @@ cdef class Vocabulary:
         cdef int32_t* ids = NULL
         cdef size_t total = 0
         self.size, self.words, self.eos, self.shared = n, (n + 31) // 32, eos, OrderedDict()
+        self.eos_ids, self.n_eos = <int32_t*>allocate(len(eos) * sizeof(int32_t)), <int32_t>len(eos)
+        for i in range(self.n_eos):
+            self.eos_ids[i] = eos[i]
         cdef list order = [i for i in range(n) if tokens[i]]
         for i in order:
             total += len(<bytes?>tokens[i])
@@ -177,3 +180,4 @@ cdef class Vocabulary:
         free(self.offsets)
         free(self.white)
         free(self.white_count)
+        free(self.eos_ids)
