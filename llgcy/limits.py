@@ -13,7 +13,7 @@ class Limits:
     grammar_bytes : int
         For the stores of the grammar: rows, lexer states, strings, numbers. Beyond it: `LimitError`.
     mask_bytes : int
-        For remembered masks; beyond it masks are computed anew each time.
+        For remembered masks; beyond it masks are computed anew each time. Some KB are taken in any case.
     """
 
     grammar_bytes: int = 1 << 30

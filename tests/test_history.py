@@ -1,4 +1,5 @@
 """Long histories, and engines that take over from full ones: every answer must be that of a matcher with room for all."""
+import json
 import random
 
 import numpy
@@ -118,3 +119,62 @@ def test_states_of_old_chunks_are_made_again():
     assert all(fork.is_accepting() and fork.steps == len(text) for fork in forks)
     forks[0].rollback(len(text) - 1)
     assert forks[0].forced_bytes() == b"b" and forks[0].accept_bytes(b"bc")
+
+
+def json_text(rng, length, deepest):
+    """A beginning of an array of random values; each byte is a token."""
+    def value(depth):
+        kind = rng.choice("nsta" if depth else "nst")
+        if kind == "a":
+            return rng.choice([[value(depth - 1) for _ in range(rng.randint(0, 3))], {"".join(rng.choices("abcdef", k=8)): value(depth - 1), "d": value(depth - 1)}])
+        return rng.randint(-99, 99) if kind == "n" else rng.choice(["", "text", "\u00e9\n"]) if kind == "s" else rng.choice([True, None])
+
+    out = b"["
+    while len(out) < length:
+        out += json.dumps(value(deepest)).encode() + b","
+    return list(out)
+
+
+LIVING = {"brackets": (NESTED, lambda rng: nested_text(rng, 25_000, 30), 400_000),
+          "json": (llgcy.Grammar.from_json_schema({"$defs": {"x": {"anyOf": [{"type": ["number", "string", "boolean", "null"]}, {"type": "array", "items": {"$ref": "#/$defs/x"}},
+                                                                     {"type": "object", "additionalProperties": {"$ref": "#/$defs/x"}}]}}, "$ref": "#/$defs/x"}),
+                   lambda rng: json_text(rng, 25_000, 6), 250_000)}
+
+
+@pytest.mark.parametrize("name", LIVING)
+def test_a_sequence_lives_for_ever(name):
+    """Within a budget for a part of it, as long as what is open is small; rollback and forks go wherever they like."""
+    grammar, make, size = LIVING[name]
+    wide, tight = llgcy.compile(grammar, TOKENIZER), llgcy.compile(grammar, TOKENIZER, llgcy.Limits(grammar_bytes=size))
+    rng = random.Random(name)
+    plain, matcher, tokens, at, idle = wide.matcher(), tight.matcher(), make(rng), 0, []
+    while at < len(tokens):
+        if rng.random() < 0.1 and at:
+            back = rng.randint(1, min(at, rng.choice([3, 100, 3000])))
+            plain.rollback(back)
+            matcher.rollback(back)
+            at -= back
+        else:
+            step = rng.randint(1, 600)
+            assert plain.accept_tokens(tokens[at:at + step]) == matcher.accept_tokens(tokens[at:at + step]) > 0
+            at = min(at + step, len(tokens))
+        assert plain.steps == matcher.steps == at
+        assert words(plain) == words(matcher) and plain.completion() == matcher.completion()
+        if rng.random() < 0.1:
+            idle.append((plain.fork(), matcher.fork()))
+    assert tight.stats()["renewals"] >= 3
+    for a, b in idle:
+        assert words(a) == words(b) and a.steps == b.steps
+        back = rng.randint(1, min(200, a.steps))
+        a.rollback(back)
+        b.rollback(back)
+        assert words(a) == words(b)
+
+
+def test_hardly_any_mask_is_remembered():
+    grammar, make, _ = LIVING["json"]
+    wide, tight = llgcy.compile(grammar, TOKENIZER).matcher(), llgcy.compile(grammar, TOKENIZER, llgcy.Limits(mask_bytes=1)).matcher()
+    for token in make(random.Random(1))[:400]:
+        assert words(wide) == words(tight)
+        assert wide.accept_token(token) and tight.accept_token(token)
+    assert tight.compiled.stats()["mask_bytes"] < 20_000

@@ -22,6 +22,8 @@ cdef class Chunk:
     cdef list texts                 # bytes of steps that were no tokens, None: there are none
     cdef int64_t engine             # number of the engine that begin and states belong to
     cdef State begin                # the state before the first step
+    cdef tuple way                  # token ids, END + ids and bytes that lead from the beginning of the text to where this chunk begins, by
+                                    # a shorter way than the chunks before; None: there is none, or nobody has looked
     cdef State* states              # [CHUNK] the state after each step, owned; NULL: to be made again from the tokens
     # Makes it one of an engine, whose state before the first step is `begin`.
     cdef void adopt(self, const State* begin, int64_t engine) noexcept

@@ -16,6 +16,7 @@ from llgcy.core.trie cimport GROUP, Node, Trie, Vocabulary
 from llgcy.errors import BudgetError, TokenizerError
 
 cdef enum:
+    SMALLEST = 1 << 12  # bytes of a shelf, whatever the limit is: it begins with a table
     IDLE = 64           # computations that are kept for the next ones
     MERGE = 4           # crossings of at least so many subtrees are walked as one trie of remainders
 
@@ -205,11 +206,12 @@ cdef class Masks:
     lock : Lock
         Of the machine.
     size : int
-        Bytes of all masks that are remembered. Beyond it, those that were not asked for the longest go, in two lots.
+        Bytes of all masks that are remembered, some KB in any case. Beyond it, those that were not asked for the longest go, in two
+        lots.
     """
 
     def __cinit__(self, Machine machine not None, Vocabulary vocabulary not None, Lock lock not None, size_t size):
-        self.machine, self.vocabulary, self.lock, self.size, self.idle = machine, vocabulary, lock, size // 2, []
+        self.machine, self.vocabulary, self.lock, self.size, self.idle = machine, vocabulary, lock, max(size // 2, <size_t>SMALLEST), []
         self.young, self.old = Shelf(self.size), Shelf(self.size)
 
     def stats(self):

@@ -52,6 +52,7 @@ cdef class Matcher:
     cdef State state                # where `engine` is the compiled grammar's: what the steps led to
     cdef int64_t engine             # number of the engine that `state` belongs to, 0: none, it must be made from the history
     cdef int64_t stuck              # number of an engine of whose budget this sequence alone takes more than half
+    cdef int64_t stuck_at           # `steps` when that was found
     cdef Within within              # promises of finish_within(), the one in force first; None: there is none
     cdef int64_t max_tokens         # that reset() promises once more, -1: none
     cdef int64_t far                # `steps` where every token that the grammar allows is known to keep the promise, -1: not known
@@ -66,8 +67,12 @@ cdef class Matcher:
     cdef int _settle(self, Engine engine) except -1
     # The engine to try again with after a BudgetError, which is raised again where that cannot help.
     cdef Engine _again(self, Engine engine, object error)
+    cdef void _begin(self, Engine engine, State* state) noexcept
     cdef int _restore(self, Engine engine, Chunk chunk) except -1
     cdef int _take(self, Engine engine, Chunk chunk, int32_t step, State* state) except -1
+    cdef int _redo(self, Engine engine, object step, State* state) except -1
+    # Looks for a shorter way to where the last chunk begins. 1: one was found, if only to some chunk before it.
+    cdef int _shorten(self, Engine engine) except -1
     cdef int _push(self, Engine engine, int32_t token, object text, const State* state) except -1
     cdef bint _terminated(self) noexcept
     cdef bint _is_eos(self, int32_t token) noexcept nogil

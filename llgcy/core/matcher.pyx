@@ -20,6 +20,7 @@ from llgcy.tokenizer import canonical
 
 cdef enum:
     MOST_FORCED = 1 << 20       # bytes that forced_bytes() looks ahead
+    NEARBY = 16                 # chunks: where a rollback to a place before the last one begins
 
 
 @cython.final
@@ -268,12 +269,21 @@ cdef class Matcher:
 
     cdef Engine _again(self, Engine engine, object error):
         cdef Engine new
-        if engine.budget is None or self.stuck == engine.number:
-            raise error
-        new = self.compiled._renewed(engine)
-        self._settle(new)
+        cdef int shorter
+        if engine.budget is None or self.stuck == engine.number and self.steps < self.stuck_at + CHUNK:
+            raise error         # it would get nowhere
+        while True:
+            shorter = self._shorten(engine)
+            new = self.compiled._renewed(engine)
+            try:
+                self._settle(new)
+                break
+            except BudgetError:
+                if not shorter:
+                    raise
+                engine = new
         if new.budget.used > new.budget.limit // 2:
-            self.stuck = new.number
+            self.stuck, self.stuck_at = new.number, self.steps
         return new
 
     cdef int _settle(self, Engine engine) except -1:
@@ -282,14 +292,15 @@ cdef class Matcher:
         cdef int32_t used = self.tail_used, i
         cdef State state
         self.engine = 0
-        while chunk is not None and chunk.engine != engine.number:
+        cdef tuple way = None
+        while chunk is not None and chunk.engine != engine.number and way is None:
             chunks.append(chunk)
+            way = chunk.way
             used, chunk = chunk.parent_used, chunk.parent
-        if chunk is None:
-            state = engine.begin
-            if self.heal_length:
-                memset(&state, 0, sizeof(State))
-                state.mode = HEALING
+        if chunk is None or way is not None:
+            self._begin(engine, &state)
+            for step in way or ():
+                self._redo(engine, step, &state)
         elif chunk.states != NULL:
             state = chunk.states[used - 1]
         else:
@@ -309,6 +320,66 @@ cdef class Matcher:
         self.state, self.engine = state, engine.number
         return 0
 
+    cdef void _begin(self, Engine engine, State* state) noexcept:
+        """The state before the first step."""
+        state[0] = engine.begin
+        if self.heal_length:
+            memset(state, 0, sizeof(State))
+            state.mode = HEALING
+
+    cdef int _shorten(self, Engine engine) except -1:
+        """Between two places with the same state nothing needs to be taken again: what is left are the steps that have brought the
+        sequence where it is, such as the brackets that are open, however long the text is."""
+        cdef list chunks = [], way, keys
+        cdef dict places = {}
+        cdef Chunk chunk = self.tail, below
+        cdef int32_t i, used
+        cdef Py_ssize_t place
+        cdef State state
+        cdef bytes key
+        cdef Chunk earlier = None       # on the way, the last one with a way of its own
+        cdef int found = 0
+        while chunk is not None:
+            chunks.append(chunk)
+            if chunk.way is not None:
+                break
+            chunk = chunk.parent
+        if len(chunks) < 2:
+            return 0
+        way = [] if chunk is None else list(chunk.way)
+        try:
+            self._begin(engine, &state)
+            keys = [(<const char*>&state)[:sizeof(State)]]
+            places[keys[0]] = 0
+            for place in range(len(way)):
+                self._redo(engine, way[place], &state)
+                keys.append((<const char*>&state)[:sizeof(State)])
+                places[keys[place + 1]] = place + 1
+            while len(chunks) > 1:
+                chunk, below = <Chunk>chunks.pop(), <Chunk>chunks[len(chunks) - 1]
+                for i in range(below.parent_used):
+                    self._take(engine, chunk, i, &state)
+                    key = (<const char*>&state)[:sizeof(State)]
+                    place = places.get(key, -1)
+                    if place < 0:
+                        places[key] = len(keys)
+                        keys.append(key)
+                        way.append(chunk.texts[~chunk.tokens[i]] if chunk.tokens[i] < 0 else chunk.tokens[i])
+                    else:
+                        for key in keys[place + 1:]:
+                            del places[key]
+                        del keys[place + 1:], way[place:]
+                if len(way) <= below.depth * (CHUNK // 2) and (len(chunks) == 1 or len(chunks) % NEARBY == 0):
+                    below.way = tuple(way)
+                    found = 1
+                    # Of the ways on the way, the last one is enough: for a rollback.
+                    if earlier is not None and len(chunks) > 1:
+                        earlier.way = None
+                    earlier = below if len(chunks) > 1 else earlier
+        except BudgetError:
+            pass
+        return found
+
     cdef int _restore(self, Engine engine, Chunk chunk) except -1:
         """Makes the states of a chunk again, for all steps that any fork has taken there."""
         cdef State state = chunk.begin
@@ -327,13 +398,20 @@ cdef class Matcher:
     cdef int _take(self, Engine engine, Chunk chunk, int32_t step, State* state) except -1:
         """Takes a step of the history once more."""
         cdef int32_t token = chunk.tokens[step]
+        return self._redo(engine, chunk.texts[~token] if token < 0 else token, state)
+
+    cdef int _redo(self, Engine engine, object step, State* state) except -1:
+        """Takes bytes or a token once more, END added where it has ended the text."""
+        cdef int32_t token
         cdef bytes text
         cdef int taken = 1
-        if token < 0:
-            text = chunk.texts[~token]
+        if type(step) is bytes:
+            text = step
             taken = self._run(engine, <const uint8_t*><const char*>text, len(text), state)
-        elif not token & END:
-            taken = self._token(engine, token, state)
+        else:
+            token = step
+            if not token & END:
+                taken = self._token(engine, token, state)
         if not taken:
             raise AssertionError("a step that was taken before is refused")
         return 0
@@ -610,6 +688,7 @@ cdef class Matcher:
         other._point()
         other.tail, other.tail_used, other.steps = self.tail, self.tail_used, self.steps
         other.state, other.engine, other.stuck = self.state, self.engine, self.stuck
+        other.stuck_at = self.stuck_at
         other.within, other.max_tokens, other.far = self.within, self.max_tokens, self.far
         return other
 
