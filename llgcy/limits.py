@@ -14,6 +14,8 @@ class Limits:
         For the stores of the grammar: rows, lexer states, strings, numbers. Beyond it: `LimitError`.
     mask_bytes : int
         For remembered masks; beyond it masks are computed anew each time. Some KB are taken in any case.
+
+    Beside that, each tokenizer keeps up to 64 MB of what masks of several grammars have in common.
     """
 
     grammar_bytes: int = 1 << 30

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from llgcy.errors import TokenizerError
 
 cdef size_t SHARED_BYTES = 64 << 20
+cdef size_t SHARED_ENTRY = 3 << 10      # of an entry besides what it counts itself: contents, paths, tries, objects; measured on small patterns
 
 
 cdef void* allocate(size_t n) except NULL:
@@ -169,6 +170,7 @@ cdef class Vocabulary:
         """Keeps it for all grammars; the ones not asked for the longest go where there is no room."""
         if content in self.shared:
             return 0
+        size += SHARED_ENTRY
         self.shared[content] = (what, size)
         self.shared_bytes += size
         while self.shared_bytes > SHARED_BYTES and len(self.shared) > 1:
