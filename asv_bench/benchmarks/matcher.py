@@ -47,3 +47,32 @@ class Ask:
 
     def time_completion(self):
         self.matcher.completion()
+
+    def time_forced_tokens(self):
+        self.matcher.forced_tokens()
+
+
+class Within:
+    """A text under a budget, mask by mask: by a grammar that has seen no budget yet, and by one that has; `left`: tokens beside those of the text."""
+
+    params = [[2, 1000], [False, True]]
+    param_names = ["left", "seen"]
+    number, repeat, rounds = 1, 5, 2
+
+    def setup(self, left, seen):
+        self.tokenizer = llgcy.Tokenizer.default()
+        grammar, text = grammar_and_text("person")
+        self.ids, self.compiled = self.tokenizer.encode(text), llgcy.compile(grammar, self.tokenizer)
+        self.bitmask = llgcy.allocate_bitmask(1, self.tokenizer.vocab_size)
+        self.write(self.compiled.matcher())
+        if seen:
+            self.time_text(left, seen)
+
+    def write(self, matcher):
+        for id in self.ids:
+            matcher.fill_next_token_bitmask(self.bitmask)
+            if not matcher.accept_token(id):
+                raise AssertionError(f"token {id} refused")
+
+    def time_text(self, left, seen):
+        self.write(self.compiled.matcher(max_tokens=len(self.ids) + left))
