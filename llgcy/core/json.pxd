@@ -108,6 +108,7 @@ cdef class JsonMachine(Machine):
     cdef Leaf free_string, counted_string       # see Machine.free_leaf
     cdef dict languages                 # id of a StringSpec: (its language in strings, the spec, so that the id stays its own)
     cdef dict shapes                    # (kind, ids): the automaton's shape
+    cdef dict rests                     # endings known: of states between the tokens of the text, by their bytes; MOST_RESTS at most
     cdef readonly int64_t asked         # moves that the automaton was asked for
     cdef int32_t _row(self, int32_t kind, list alternatives) except -1
     cdef int32_t _union(self, list rows) except -1

@@ -52,6 +52,9 @@ cdef struct RowKey:         # hashed as bytes, followed by the alternatives
 cdef dict SIGNS = {0x7B: "an object", 0x5B: "an array", 0x5D: "']'", 0x7D: "'}'", 0x2C: "','", 0x3A: "':'", 0x6E: "null", 0x74: "true", 0x66: "false"}
 cdef enum:
     LONGEST_EXAMPLE = 60    # bytes
+    MOST_RESTS = 1024       # endings that are remembered; full, the memory begins anew
+    FIRST_RESTS = 8         # ... of the places on one way to the end
+    LONGEST_REST = 1024     # bytes of one
 
 
 cdef inline bint is_white(uint8_t byte) noexcept nogil:
@@ -95,7 +98,7 @@ cdef class JsonMachine(Machine):
         self.rows, self.alternatives = Arena(budget, sizeof(Row)), Arena(budget, sizeof(Alternative))
         self.moves, self.sides = Arena(budget, sizeof(Move)), Arena(budget, sizeof(Side))
         self.row_index, self.move_index, self.side_index = Index(budget), Index(budget), Index(budget)
-        self.shapes, self.languages = {}, {}
+        self.shapes, self.languages, self.rests = {}, {}, {}
         self.rows.add(1)                # row 0: around the document
         self.sides.add(1)               # side 0 likewise
         self.begin = self._row(ANY_VALUE, [(automaton.start, 0)])
@@ -1038,14 +1041,28 @@ cdef class JsonMachine(Machine):
             It is too long.
         """
         cdef State at
+        cdef bytes key
         cdef bytearray out = bytearray()
+        cdef list places = []           # between tokens: (state, bytes before it)
         read_state(state, &at)
         while at.mode != END:
+            if at.mode != STRING and at.mode != KEY and at.mode != NUMBER and at.mode != LITERAL:
+                key = (<const char*>&at)[:sizeof(State)]
+                rest = self.rests.get(key)
+                if rest is not None:
+                    out += rest
+                    break
+                places.append((key, len(out)))
             if at.mode == NUMBER:
                 out += self._feed(&at, self.numbers.shortest(at.leaf.lang, at.leaf.v))
                 self._number_end(&at, &at)
                 continue
             out += self._feed(&at, self._next_part(&at))
+        if len(out) <= LONGEST_REST:
+            if len(self.rests) >= MOST_RESTS:
+                self.rests.clear()
+            for key, before in places[:FIRST_RESTS]:
+                self.rests[key] = bytes(out[before:])
         return bytes(out)
 
     cdef bytes _feed(self, State* at, bytes text):
