@@ -19,6 +19,7 @@ from llgcy.core.trie import Vocabulary
 from llgcy.errors import BudgetError, GrammarError, UnsupportedKeywordError
 from llgcy.explain import Explanation, explain
 from llgcy.grammar import choices, gbnf, ir, lark, named, structural
+from llgcy.grammar.advice import advice
 from llgcy.grammar.lower import lower
 from llgcy.grammar.reading import Reader
 from llgcy.grammar.route import route
@@ -70,7 +71,7 @@ class _Rules:
     def __init__(self, grammar: ir.Grammar, content: Content | None):
         self.grammar, self.content = grammar, content
         self.schemas = {node: _Schema(node.schema, **dict(node.options)) for node in grammar.sources(ir.Json)}
-        self.warnings: tuple[str, ...] = tuple(warning for schema in self.schemas.values() for warning in schema.warnings)
+        self.warnings: tuple[str, ...] = (*advice(grammar), *(warning for schema in self.schemas.values() for warning in schema.warnings))
         self.captures = grammar.captures
 
     def machine(self, budget: Budget, horizon: int, tokens: _Tokens) -> Machine:
