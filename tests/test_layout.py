@@ -144,7 +144,7 @@ def test_the_default_gap():
 @pytest.mark.parametrize("options", [dict(whitespace="indent=1"), dict(separators=(", ", ": ")), dict(whitespace_pattern="[ ]{0,3}", item_separator=", "),
                                      dict(whitespace="compact", item_separator=" , ")], ids=str)
 @pytest.mark.parametrize("schema", [{"maxProperties": 0, "type": "object"}, {"maxItems": 0, "type": "array"}, {"type": "array", "minItems": 1, "items": {"const": 1}},
-                                    {"type": "array", "maxItems": 1}, {"type": "object", "required": ["a"], "additionalProperties": False, "properties": {"a": {"const": []}}},
+                                    {"type": "array", "maxItems": 1}, {"type": "array", "uniqueItems": True, "items": {"enum": [1, 10, "a"]}, "minItems": 2}, {"type": "object", "required": ["a"], "additionalProperties": False, "properties": {"a": {"const": []}}},
                                     {"const": {"a": [{}], "b": [[], 1]}}, {"type": "array", "minItems": 3, "maxItems": 3, "items": {"type": ["null", "integer"]}}], ids=str)
 def test_no_white_space_leads_where_nothing_may_follow(options, schema):
     tokenizer = llgcy.Tokenizer.single_byte()
