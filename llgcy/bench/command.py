@@ -23,7 +23,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], natural: 
     parser.add_argument("--engines", metavar="NAMES", help="which of them, by commas; by default all that are installed")
     parser.add_argument("--tokenizer", metavar="PATH", help="a tokenizer.json or the folder that holds one; by default the one in the package")
     parser.add_argument("--limit", metavar="N", type=natural, help="the first N schemas")
-    parser.add_argument("--rounds", metavar="N", type=natural, default=1, help="measure each schema so often; the middle round counts (default 1)")
+    parser.add_argument("--rounds", metavar="N", type=natural, default=1, help="measure each schema so often; the fastest round counts (default 1)")
     parser.add_argument("--seed", metavar="N", type=natural, default=0, help="seed of made-up texts (default 0)")
     parser.add_argument("--table", metavar="FILE", help="write the table there, as Markdown, too")
     parser.add_argument("--plot", metavar="FILE", help="write a plot of the distribution of mask times there, as SVG")
