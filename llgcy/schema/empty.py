@@ -18,6 +18,8 @@ from llgcy.schema.unique import Distinct
 #: Decisions about the value of one name, in all and for each test, before the residual is split on another name.
 PATIENCE, PATIENCE_EACH = 32, 4
 
+#: Cases of the counts of one array that are looked through for the shortest way before a plain one is tried.
+CASES = 64
 #: Outcomes of which it is asked whether they have a value that settles parts of a component.
 TRIES = 4
 
@@ -643,9 +645,47 @@ class Emptiness:
             found.append((demand, end - max(start, n)))
         return tuple(found)
 
+    def many_items(self, rules, residual, n):
+        """Coroutine: items for large counts, where as many equal ones as are asked for are enough; None where this finds none."""
+        fs = self.formulas
+        atoms = {a: fs.nodes[a] for a in fs.support(residual)}
+        wanted = {u >> 1: fs.nodes[u >> 1] for u in fs.units(residual) if not u & 1 and fs.nodes[u >> 1][0] == "item"}
+        if not wanted or n < rules.cuts[-1] or any(c[0] != "item" or c[1] > n or c[2] is not None for c in atoms.values()):
+            return None
+        if not fs.zero(fs.assign(residual, dict.fromkeys(wanted, TRUE))):
+            return None
+        for groups in ([list(wanted)], [[a] for a in wanted]):      # one value for all counts, or one for each
+            found, total = [], sum(max(wanted[a][4] for a in group) for group in groups)
+            for group in groups:
+                value, copies, asked = rules.demand(n), max(wanted[a][4] for a in group), {wanted[a][3] for a in group}
+                for a, content in atoms.items():
+                    if a in group:
+                        value = fs.both(value, content[3])
+                    elif content[3] not in asked or content[4] <= copies:       # else it counts these alone, and they are too few
+                        value = fs.both(value, content[3] ^ 1)
+                if value == NOTHING or not (yield value):
+                    break
+                found.append((value, copies))
+            else:
+                if n + total >= rules.low and (rules.high is None or n + total <= rules.high):
+                    return tuple(found)
+        return None
+
     def find_items(self, rules, residual, n):
         """Coroutine: breadth first over (residual, position), so the shortest array comes first."""
-        fs, items = self.formulas, self.items
+        fs, items, cases = self.formulas, self.items, 1
+        for unit in fs.units(residual):
+            content = fs.nodes[unit >> 1]
+            if not unit & 1 and content[0] == "item" and rules.high is not None and content[4] > rules.high - n:
+                return None
+        for atom in fs.support(residual):
+            cases *= 1 + fs.nodes[atom][4] if fs.nodes[atom][0] == "item" else 1
+        if cases > CASES:
+            found = yield from self.many_items(rules, residual, n)
+            if found is not None:
+                return found
+            if cases > self.FUEL:
+                raise LimitError(f"{cases:,} cases of counts by contains in one array; the limit is {self.FUEL:,}")
         start = rules, residual, n
         seen, queue = {(rules.id, residual, n)}, [(start, None)]
         for (rules, residual, n), path in queue:        # grows on the way

@@ -320,7 +320,7 @@ class Translator:
         """Notes an error, or raises it, with a place."""
         pointer = node.pointer + (f"/{word}" if word else "")
         if isinstance(error, LimitError) and error.pointer is None:
-            error = LimitError(error.message, pointer=node.pointer)
+            error = LimitError(error.message, pointer=pointer)
         self.notes.refuse(error, pointer, word)
 
     # -- any kind
