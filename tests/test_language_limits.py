@@ -59,7 +59,7 @@ def test_long_chains_of_rules(made):
     assert made("r0", *rules, ("r1000", '"a"')).accepts("a")
     rules = [(f"r{i}", f'r{i + 1} r{i + 1} "a"?') for i in range(200)]            # 2 ** 200 copies of the last one, all of which may be empty
     assert made("r0", *rules, ("r200", '"b"?')).accepts("")
-    assert made("r0", *rules[:10], ("r10", '"b"?')).accepts("bab")
+    assert made("r0", *rules[:4], ("r4", '"b"?')).accepts("bab")
 
 
 def test_a_shortest_text_without_end(made):
