@@ -13,6 +13,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[1] / "asv_bench"
 BOUNDS = ROOT / "bounds.json"
 SLACK = 1.1         # that a counter may exceed what was recorded; half of it, and the bound is out of date
+BYTES_SLACK = 1.5   # bytes also count what the tokenizer shares between grammars, of which other tests may have made more
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def test_counters_are_within_their_bounds(masks):
             if name == "hits":
                 good = bound <= count <= counts["tokens"]           # the more, the better
             else:
-                good = bound / 2 <= count <= bound * SLACK + 2
+                good = bound / 2 <= count <= bound * (BYTES_SLACK if "bytes" in name else SLACK) + 2
             if not good:
                 wrong.append(f"{case}: {name} is {count}, recorded {bound}")
     assert not wrong, "\n".join(wrong)
