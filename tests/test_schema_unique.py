@@ -10,6 +10,7 @@ from test_schema_random import check
 
 import llgcy
 from llgcy.errors import GrammarError, LimitError, UnsatisfiableError
+from llgcy.schema import states
 
 jsonschema_rs = pytest.importorskip("jsonschema_rs")
 
@@ -181,6 +182,25 @@ def test_masks_of_many_items(items):
         assert mask[0, token >> 5] >> (token & 31) & 1 and m.accept_token(token)
     m.rollback(1)
     assert m.accept_bytes(b",") and not m.accept_bytes(json.dumps(values[5], separators=(",", ":")).encode() + b"]")
+
+
+def test_items_beyond_the_limit(monkeypatch):
+    """The mask loses the comma before an item too many; where that item must come, there is an error."""
+    monkeypatch.setattr(states, "SEEN", 5)
+    vocabulary = [bytes([b]) for b in range(256)] + [b",-", b", ", b"7,", b"],", None]
+    tokenizer = llgcy.Tokenizer.from_vocab(vocabulary, eos_token_id=len(vocabulary) - 1)
+    compiled = llgcy.compile(llgcy.Grammar.from_json_schema({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}), tokenizer)
+    m, mask = compiled.matcher(), llgcy.allocate_bitmask(1, len(vocabulary))
+    for byte in b"[1,2,3,4,5]":
+        m.fill_next_token_bitmask(mask)
+        for token in range(len(vocabulary) - 1):
+            assert (mask[0, token >> 5] >> (token & 31) & 1) == m.validate_tokens([token])
+        assert m.accept_token(byte)
+    m.rollback(1)
+    assert not m.accept_bytes(b",") and m.completion() == b"]"
+    with pytest.raises(LimitError):
+        a = build({"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 6})
+        Walk(a).feed("[")
 
 
 def test_too_many_to_count():

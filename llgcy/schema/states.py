@@ -4,7 +4,7 @@ A state holds the rules and components of `objects` (or `arrays`), the last name
 used, and the number of members as far as it is told apart. Only states that can be finished are made, and equal ones are
 one, so that few exist: in schema order one for each residual and last name.
 """
-from llgcy.errors import UnclearError
+from llgcy.errors import LimitError, UnclearError
 from llgcy.schema.derive import Leaves
 from llgcy.schema.formula import FALSE, NOTHING, STRING, TRUE
 from llgcy.schema.objects import bits
@@ -388,7 +388,14 @@ class Arrays:
 
     def start(self, formula, place, beside):
         """The state after ``[`` of an array formula that is inhabited."""
-        return self.state(*self.items.root(formula), 0, place, frozenset(), beside)
+        rules, residual = self.items.root(formula)
+        if rules.apart and rules.low > SEEN:
+            starts = list(rules.needed(0))
+            told = sum(end - start for start, end in zip(starts, [*starts[1:], rules.low])
+                       if not beside or self.string(rules.demand(start)) == FALSE)
+            if told > SEEN:
+                raise LimitError(f"minItems asks for {told:,} different items; the limit is {SEEN:,}, but for strings that no constant tells apart")
+        return self.state(rules, residual, 0, place, frozenset(), beside)
 
     def moves(self, state):
         """The alternatives for the next item: [(value formula, state), ...], all of them alive; none where nothing may follow.
@@ -400,6 +407,8 @@ class Arrays:
             return []
         fs, demand, taken = solver.formulas, rules.demand(n), self.values.union(seen)
         if len(seen) >= SEEN:           # a limit: but for strings, no items come any more
+            if not self.may_end(state) and (not state.beside or self.string(demand) == FALSE):
+                raise LimitError(f"more than {SEEN:,} items that must be told apart, and more must come")
             demand = fs.both(demand, fs.value(string=TRUE)) if state.beside else NOTHING
         if rules.apart:
             demand = fs.both(demand, taken ^ 1)
@@ -428,7 +437,7 @@ class Arrays:
         A set as `Distinct.beginnings` gives it; it may leave some out. `moves` are those of the state.
         """
         rules, n, distinct, run = state.rules, state.n, self.distinct, self.solver.run
-        if not self.watches(state) or len(state.seen) >= SEEN:
+        if not self.watches(state) or len(state.seen) + 1 >= SEEN:
             return 0
         if rules.apart and moves and state.residual == TRUE and all([run(distinct.endless(rules.demand(s), LEVELS)) for s in rules.needed(n)]):
             values = [rules.demand(n)]
