@@ -19,6 +19,10 @@ def test_one_answer(name, eos):
     for cut in range(len(text) + 1):
         matcher, bytewise = compiled.matcher(eos_token_ids=eos), plain.matcher()
         assert matcher.accept_bytes(text[:cut]) and bytewise.accept_bytes(text[:cut])
+        if not bytewise.is_accepting() and not any(token not in ids and spelt and bytewise.validate_tokens([token]) for token, spelt in enumerate(VOCABULARY)):
+            with pytest.raises(llgcy.TokenizerError, match="only the ids"):
+                matcher.fill_next_token_bitmask(mask)
+            continue
         matcher.fill_next_token_bitmask(mask)
         allowed = numpy.unpackbits(mask.view(numpy.uint8), bitorder="little")[:len(VOCABULARY)].astype(bool)
         for token, spelt in enumerate(VOCABULARY):
@@ -31,6 +35,20 @@ def test_one_answer(name, eos):
             assert allowed[token] == want, (text[:cut], token)
             assert matcher.validate_tokens([token]) == want
             assert matcher.fork().accept_token(token) == want
+
+
+@pytest.mark.parametrize("name, begin, eos", [("regex", b"a", "b"), ("json", b"", '"'), ("rules", b"a", "b")])
+def test_an_end_that_alone_spells_what_is_needed(name, begin, eos):
+    """No mask is ever empty: where every token that could come is an end, and the text may not end, that is an error."""
+    tokenizer = llgcy.Tokenizer.from_vocab([bytes([b]) for b in range(256)] + [None], eos_token_id=256)
+    matcher, mask = llgcy.compile(GRAMMARS[name], tokenizer).matcher(eos_token_ids=ord(eos)), llgcy.allocate_bitmask(1, 257)
+    for byte in begin:
+        matcher.fill_next_token_bitmask(mask)
+        assert mask[0, byte >> 5] >> (byte & 31) & 1 and matcher.accept_token(byte)
+    with pytest.raises(llgcy.TokenizerError, match="only the ids"):
+        matcher.fill_next_token_bitmask(mask)
+    with pytest.raises(llgcy.TokenizerError, match="only the ids"):
+        llgcy.fill_bitmasks([matcher], mask)
 
 
 A, B, END, OTHER = range(4)

@@ -15,7 +15,7 @@ from llgcy.core.spelling cimport fewest, goes_on, put_extensions, put_spellings
 from llgcy.core.state cimport State
 from llgcy.core.trie cimport Vocabulary
 
-from llgcy.errors import BudgetError, LimitError, StateError, UnclearError
+from llgcy.errors import BudgetError, LimitError, StateError, TokenizerError, UnclearError
 from llgcy.tokenizer import canonical
 
 cdef enum:
@@ -1377,6 +1377,12 @@ cdef class Matcher:
                     out[token >> 5] |= <uint32_t>1 << (token & 31)
                 elif not engine.unit(at, token, &unit):     # it ends the text, whatever it spells
                     out[token >> 5] &= ~(<uint32_t>1 << (token & 31))
+            for i in range(self.compiled.vocabulary.words):
+                if out[i]:
+                    return some
+            with gil:
+                raise TokenizerError(f"the grammar needs what only the ids {self.eos_token_ids} spell, and they end the text (eos_token_ids=); "
+                                     "take them out, or a tokenizer with all 256 bytes beside them")
         return some
 
     cdef int _fill_healing(self, Engine engine, uint32_t* out) except -1:
