@@ -320,7 +320,8 @@ cdef int make_crossings(Classification out, const Gathered* gathered, const Leaf
     """Sorts the records gathered from `leaf` on into crossings."""
     cdef int32_t i, j, last, n = gathered.n_records
     cdef Crossing* crossing
-    qsort(out.records, n, sizeof(Record), by_crossing)
+    if n:
+        qsort(out.records, n, sizeof(Record), by_crossing)          # without records there is no list
     out.crossings = <Crossing*>calloc(n + 1, sizeof(Crossing))
     if out.crossings == NULL:
         raise MemoryError()
