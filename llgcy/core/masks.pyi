@@ -12,6 +12,9 @@ class Work:
 class Masks:
     machine: Machine
     vocabulary: Vocabulary
+    hits: int
+    shared: int
+    roaming: int
     walks: int
     walked: int
     classified: int
