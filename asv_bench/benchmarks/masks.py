@@ -39,46 +39,57 @@ class Warm(_Text):
         replay(self.compiled, self.ids, self.bitmask)
 
 
-class Counters(_Text):
+def counters_of(case):
+    """What the text of a case took from cold, and the masks found ready when it is read once more."""
+    text = _Text()
+    text.setup(case)
+    replay(text.compiled, text.ids, text.bitmask)
+    stats = text.compiled.stats()
+    found = {name: stats[name] for name in ("walks", "nodes_walked", "masks", "mask_bytes", "classified", "by_difference")}
+    found["tokens"], found["bytes"], found["states"] = len(text.ids), text.compiled.size, stats.get("rows", 0) + stats.get("sides", 0)
+    replay(text.compiled, text.ids, text.bitmask)
+    found["hits"] = text.compiled.stats()["hits"] - stats["hits"]
+    return found
+
+
+class Counters:
     """What the text took, from cold."""
 
-    def setup(self, case):
-        super().setup(case)
-        replay(self.compiled, self.ids, self.bitmask)
-        self.counters = self.compiled.stats()
+    params, param_names = _Text.params, _Text.param_names
 
-    def track_tokens(self, case):
-        return len(self.ids)
+    def setup_cache(self):
+        """The counters of all cases, by case: one process for all of them, where asv has one for each figure."""
+        return {case: counters_of(case) for case in self.params}
 
-    def track_walks(self, case):
-        return self.counters["walks"]
+    def track_tokens(self, found, case):
+        return found[case]["tokens"]
 
-    def track_nodes_walked(self, case):
-        return self.counters["nodes_walked"]
+    def track_walks(self, found, case):
+        return found[case]["walks"]
 
-    def track_masks(self, case):
-        return self.counters["masks"]
+    def track_nodes_walked(self, found, case):
+        return found[case]["nodes_walked"]
 
-    def track_mask_bytes(self, case):
-        return self.counters["mask_bytes"]
+    def track_masks(self, found, case):
+        return found[case]["masks"]
 
-    def track_classified(self, case):
-        return self.counters["classified"]
+    def track_mask_bytes(self, found, case):
+        return found[case]["mask_bytes"]
 
-    def track_by_difference(self, case):
-        return self.counters["by_difference"]
+    def track_classified(self, found, case):
+        return found[case]["classified"]
 
-    def track_hits(self, case):
-        """Masks found ready when the text is read once more."""
-        before = self.counters["hits"]
-        replay(self.compiled, self.ids, self.bitmask)
-        return self.compiled.stats()["hits"] - before
+    def track_by_difference(self, found, case):
+        return found[case]["by_difference"]
 
-    def track_states(self, case):
-        return self.counters.get("rows", 0) + self.counters.get("sides", 0)
+    def track_hits(self, found, case):
+        return found[case]["hits"]
 
-    def track_bytes(self, case):
-        return self.compiled.size
+    def track_states(self, found, case):
+        return found[case]["states"]
+
+    def track_bytes(self, found, case):
+        return found[case]["bytes"]
 
     track_classified.unit, track_by_difference.unit, track_hits.unit, track_states.unit, track_bytes.unit = "masks", "masks", "masks", "states", "bytes"
     track_tokens.unit, track_walks.unit, track_nodes_walked.unit, track_masks.unit, track_mask_bytes.unit = "tokens", "walks", "nodes", "masks", "bytes"
