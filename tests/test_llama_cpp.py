@@ -347,7 +347,7 @@ def test_last_token_of_all(llm, call, monkeypatch):
 def test_limit_that_is_met_inside(llm, call):
     """Nesting without end, and a budget of bytes for it."""
     grammar = None
-    for limit in range(1 << 17, 1 << 20, 1 << 13):               # the first that is enough to begin with
+    for limit in range(1 << 12, 1 << 20, 1 << 11):               # the first that is enough to begin with
         try:
             grammar = llgcy.compile(llgcy.Grammar.from_lark('start: "(" start ")" | "."'), host.tokenizer(llm), llgcy.Limits(grammar_bytes=limit))
             break
