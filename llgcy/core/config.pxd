@@ -164,12 +164,10 @@ cdef class GrammarMachine(Machine):
     cdef int settle_apart(self, int32_t n, int32_t n_rows, State* out) except -1 nogil
     cdef int step_apart(self, int32_t configuration, uint8_t byte, bint grow, State* out) except -1 nogil
 
-    cdef int _expect(self, const State* at, dict out) except -1
-    cdef int _expect_in(self, const Member* m, dict out) except -1
-    cdef int _expect_behind(self, int32_t row, int32_t gap, dict out) except -1
+    cdef int _meet(self, const State* at, list out) except -1
+    cdef int _meet_in(self, const Member* m, list out) except -1
+    cdef int _meet_behind(self, int32_t row, int32_t gap, list out) except -1
     cdef object _rule(self, int32_t row, int32_t lexeme)
-    cdef int _heat(self, const State* at, list out) except -1
-    cdef int _heat_in(self, int32_t row, int32_t lexer, list out) except -1
     cdef list _nested_ways(self, const State* at)
     cdef bint _ends(self, const State* at, bytes text) except -1
     cdef bytes _parted(self, const State* at, ways)

@@ -1332,12 +1332,38 @@ cdef class GrammarMachine(Machine):
     def expected(self, bytes state not None):
         """See `Machine.expected`: lexemes by name, what is left of those that are being read, and what machines expect."""
         cdef State at
+        cdef list met = []
+        cdef dict out = {}
         read_state(state, &at)
-        out = {}
-        self._expect(&at, out)
+        self._meet(&at, met)
+        for row, lexeme, read, inner in met:
+            rule = self._rule(row, lexeme)
+            if inner is None:
+                out[f"the rest of {self.tables.names[lexeme]}" if read else self.tables.names[lexeme], rule] = None
+            else:
+                for what, deeper in self.machines[self.place[lexeme]].expected(inner):
+                    out[what, deeper or rule] = None
         return list(out)
 
-    cdef int _expect(self, const State* at, dict out) except -1:
+    def temperature(self, bytes state not None):
+        """See `Machine.temperature`."""
+        cdef State at
+        cdef list met = [], out = []
+        temperatures = self.tables.temperatures
+        if temperatures is None and self.n_machines == 0:
+            return None
+        read_state(state, &at)
+        self._meet(&at, met)
+        for _, lexeme, _, inner in met:
+            own = temperatures[lexeme] if temperatures is not None else None
+            if own is None and inner is not None:
+                own = self.machines[self.place[lexeme]].temperature(inner)
+            if own is not None:
+                out.append(own)
+        return max(out, default=None)
+
+    cdef int _meet(self, const State* at, list out) except -1:
+        """Adds the lexemes that are being read and those that may begin: (row, lexeme, whether it is being read, state of its machine or None)."""
         cdef const Configuration* c
         cdef const Member* m
         cdef Member one
@@ -1349,52 +1375,43 @@ cdef class GrammarMachine(Machine):
             for i in range(c.members, c.members + c.n_members):
                 m = <const Member*>self.members.at(i)
                 if m.nested:
-                    self._expect(<State*>self.nested.at(m.nested), out)
+                    self._meet(<State*>self.nested.at(m.nested), out)
                 else:
-                    self._expect_in(m, out)
+                    self._meet_in(m, out)
         elif at.mode >= NESTED:
             frame = self.unfold(at, &inner)
-            around = self._rule(frame.row, frame.lexeme)
-            for what, rule in self.machines[self.place[frame.lexeme]].expected(written(&inner)):
-                out[what, rule or around] = None
+            out.append((frame.row, frame.lexeme, True, written(&inner)))
             i = self.behind_nested(at)
             if i:
-                self._expect_behind(i, NO_GAP, out)
+                self._meet_behind(i, NO_GAP, out)
         else:
             one = alone(at)
-            self._expect_in(&one, out)
+            self._meet_in(&one, out)
         return 0
 
-    cdef int _expect_in(self, const Member* m, dict out) except -1:
+    cdef int _meet_in(self, const Member* m, list out) except -1:
         cdef Member behind
         cdef int32_t i, n = 0
         if m.lexer <= 0:
-            return self._expect_behind(m.row, -m.lexer, out)
+            return self._meet_behind(m.row, -m.lexer, out)
         for lexeme, leaf in self.lexer.leaves(m.lexer):
             if self.tables.regexes.edges(leaf):
-                out[f"the rest of {self.tables.names[lexeme]}", self._rule(m.row, lexeme)] = None
+                out.append((m.row, lexeme, True, None))
         if m.lexer & ENDED:
             self.push_behind(m.row, m.lexer, &self.groups, &n)
             for i in range(n):
                 behind = (<Member*>self.groups.data)[i]
-                self._expect_behind(behind.row, -behind.lexer, out)
+                self._meet_behind(behind.row, -behind.lexer, out)
         return 0
 
-    cdef int _expect_behind(self, int32_t row, int32_t gap, dict out) except -1:
-        cdef Shape* shape
-        cdef const int32_t* symbols
+    cdef int _meet_behind(self, int32_t row, int32_t gap, list out) except -1:
+        cdef Shape* shape = self.rows.shape(self.rows.row(row).shape)
+        cdef const int32_t* symbols = <const int32_t*>self.rows.ints.at(shape.symbols) if shape.n_lexemes else NULL
         cdef int32_t i, k
-        shape = self.rows.shape(self.rows.row(row).shape)
-        symbols = <const int32_t*>self.rows.ints.at(shape.symbols) if shape.n_lexemes else NULL
         for i in range(shape.n_lexemes):
-            k = self.place[symbols[i]]
             if may_follow(self.tables.follows, self.tables.n_lexemes, gap, symbols[i]):
-                rule = self._rule(row, symbols[i])
-                if k >= 0:
-                    for what, inner in self.machines[k].expected(self.machines[k].begin()):
-                        out[what, inner or rule] = None
-                else:
-                    out[self.tables.names[symbols[i]], rule] = None
+                k = self.place[symbols[i]]
+                out.append((row, symbols[i], False, self.machines[k].begin() if k >= 0 else None))
         return 0
 
     cdef object _rule(self, int32_t row, int32_t lexeme):
@@ -1409,61 +1426,6 @@ cdef class GrammarMachine(Machine):
                 if not self.tables.names[head].startswith("#"):
                     return self.tables.names[head]
         return None
-
-    def temperature(self, bytes state not None):
-        """See `Machine.temperature`."""
-        cdef State at
-        cdef list out = []
-        if self.tables.temperatures is None and self.n_machines == 0:
-            return None
-        read_state(state, &at)
-        self._heat(&at, out)
-        return max((x for x in out if x is not None), default=None)
-
-    cdef int _heat(self, const State* at, list out) except -1:
-        cdef const Configuration* c
-        cdef const Member* m
-        cdef State inner
-        cdef Frame* frame
-        cdef int32_t i
-        if at.mode == SEVERAL or at.mode == APART:
-            c = <const Configuration*>self.configurations.at(at.row)
-            for i in range(c.members, c.members + c.n_members):
-                m = <const Member*>self.members.at(i)
-                if m.nested:
-                    self._heat(<State*>self.nested.at(m.nested), out)
-                else:
-                    self._heat_in(m.row, m.lexer, out)
-        elif at.mode >= NESTED:
-            frame = self.unfold(at, &inner)
-            own = self.tables.temperatures[frame.lexeme] if self.tables.temperatures is not None else None
-            out.append(self.machines[self.place[frame.lexeme]].temperature(written(&inner)) if own is None else own)
-            i = self.behind_nested(at)
-            if i:
-                self._heat_in(i, 0, out)
-        else:
-            self._heat_in(at.row, at.leaf.v, out)
-        return 0
-
-    cdef int _heat_in(self, int32_t row, int32_t lexer, list out) except -1:
-        """The temperatures of the lexemes that are being read, and of those that may begin."""
-        cdef Shape* shape
-        cdef const int32_t* symbols
-        cdef int32_t i, k
-        temperatures = self.tables.temperatures
-        if lexer > 0:
-            if temperatures is not None:
-                out += [temperatures[lexeme] for lexeme, leaf in self.lexer.leaves(lexer) if self.tables.regexes.edges(leaf)]
-            if not lexer & ENDED:
-                return 0
-            row = self.behind(row, lexer)
-        shape = self.rows.shape(self.rows.row(row).shape)
-        symbols = <const int32_t*>self.rows.ints.at(shape.symbols) if shape.n_lexemes else NULL
-        for i in range(shape.n_lexemes):
-            k = self.place[symbols[i]]
-            own = temperatures[symbols[i]] if temperatures is not None else None
-            out.append(self.machines[k].temperature(self.machines[k].begin()) if own is None and k >= 0 else own)
-        return 0
 
     def stats(self):
         """Counters of the stores: dict of str to int."""

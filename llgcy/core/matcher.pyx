@@ -15,8 +15,8 @@ from llgcy.core.spelling cimport fewest, goes_on, put_extensions, put_spellings
 from llgcy.core.state cimport State
 from llgcy.core.trie cimport Vocabulary
 
+from llgcy import canonical
 from llgcy.errors import BudgetError, LimitError, StateError, TokenizerError, UnclearError
-from llgcy.tokenizer import canonical
 
 cdef enum:
     MOST_FORCED = 1 << 20       # bytes that forced_bytes() looks ahead
