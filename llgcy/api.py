@@ -46,8 +46,9 @@ class _Schema:
         if isinstance(schema, (str, bytes, bytearray)):
             schema = read_json(schema)
         options = {**guidance(schema), **options}
-        self.layout = Layout.of(**{name: options.pop(name) for name in ("separators", *Layout._fields) if name in options})
-        self.options = Options.of(**options)
+        of_layout = ("separators", *Layout._fields)
+        self.layout = Layout.of(**{name: options.pop(name) for name in of_layout if name in options})
+        self.options = Options.of(of_layout, **options)
         # Reading proves that some document is valid. The automaton belongs to one machine; the first takes this one.
         automaton = Automaton(schema, self.options, self.validating)
         self.ready = [automaton]

@@ -347,3 +347,12 @@ def test_x_guidance_means_what_llguidance_takes_it_for(said):
         assert g.accepts(text) == theirs, text
         agreed += theirs
     assert agreed > 3
+
+
+def test_an_unknown_option_is_answered_with_all_that_there_are():
+    """What the message names is an option, and every option of a JSON Schema is named."""
+    names = {"draft", "property_order", "number_spelling", "formats", "resources", "openapi", "lenient", "whitespace", "max_whitespace",
+             "whitespace_pattern", "separators", "item_separator", "key_separator", "surrounding_space", "escapes"}
+    with pytest.raises(TypeError, match="unknown option 'white_space'; the options are ") as raised:
+        llgcy.Grammar.from_json_schema({}, white_space="compact")
+    assert set(str(raised.value).partition("the options are ")[2].split(", ")) == names

@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+import llgcy
 from llgcy.errors import GrammarError, LimitError
 from llgcy.grammar import ir
 from llgcy.grammar.choices import from_choices, from_regex
@@ -66,3 +67,14 @@ def test_regex_arguments():
         from_regex(re.compile(b"a"))
     with pytest.raises(TypeError):
         from_regex(b"a")
+
+
+@pytest.mark.parametrize("entry, message", [
+    ('{"json_schema": {}, "regexp": "a"}', "has no form 'regexp'"),
+    ('{"regexp": "a"}', "has no form 'regexp'"),
+    ('{"json_schema": {}, "regex": "a"}', "has more than one of"),
+    ('{"name": "a"}', "has none of"),
+])
+def test_forms_of_grammars_in_lists(entry, message):
+    with pytest.raises(GrammarError, match=message):
+        llgcy.Grammar.from_text('{"grammars": [%s]}' % entry)

@@ -106,11 +106,12 @@ def _entry(place, entry):
         raise GrammarError(f"the name of grammar {place} is no string")
     called = f"@{name}" if name is not None else f"grammar {place}"
     forms = [key for key in entry if key != "name" and entry[key] is not None]
+    for form in forms:
+        if form not in FORMS:
+            raise GrammarError(f"{called} has no form {form!r}{near(form, FORMS)}; it has one of {', '.join(FORMS)}")
     if len(forms) != 1:
         raise GrammarError(f"{called} has {'none' if not forms else 'more than one'} of {', '.join(FORMS)}")
     form = forms[0]
-    if form not in FORMS:
-        raise GrammarError(f"{called} has no form {form!r}{near(form, FORMS)}; it has one of {', '.join(FORMS)}")
     value = entry[form]
     if form == "json_schema":
         return name, ir.Json(value if isinstance(value, str) else json_text(value))

@@ -53,8 +53,15 @@ class Options(NamedTuple):
     lenient: bool = False
 
     @classmethod
-    def of(cls, **given):
+    def of(cls, beside=(), /, **given):
         """Options from keyword arguments.
+
+        Parameters
+        ----------
+        beside : iterable of str
+            Options that the caller has besides these; an error names them too.
+        **given
+            Fields of `Options`.
 
         Raises
         ------
@@ -65,7 +72,7 @@ class Options(NamedTuple):
         """
         unknown = given.keys() - set(cls._fields)
         if unknown:
-            raise TypeError(f"unknown option {sorted(unknown)[0]!r}; the options are {', '.join(cls._fields)}")
+            raise TypeError(f"unknown option {sorted(unknown)[0]!r}; the options are {', '.join([*cls._fields, *beside])}")
         for name, values in _CHOICES.items():
             if name in given and given[name] not in values:
                 shown = ", ".join(map(repr, values))
