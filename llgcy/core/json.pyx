@@ -31,7 +31,7 @@ cdef enum:
     BEHIND_NAME_ROW = 4
     SIDE_KEY = 5            # leading fields of a Side that are its key
 
-cdef enum:              # kinds of values, as in llgcy.schema.formula, and the bits of llgcy.schema.unique
+cdef enum:              # kinds of values, as in llgcy.schema.formula, and the bits of llgcy.schema.supply
     LITERAL_KIND = 0
     NUMBER_KIND = 1
     STRING_KIND = 2

@@ -96,7 +96,7 @@ class ArrayShape(NamedTuple):
         leads to the ids in `items`. So a bound far away makes no ids on the way.
     loose, possible : int
         Where it matters which values the items have: what the next item may begin with whatever the item before it was (a set of
-        1 << kind, of `formula`, and as `unique.Distinct.beginnings` has it); and kinds of which it may be at all (bit 0: literals).
+        1 << kind, of `formula`, and as `supply.Supply.beginnings` has it); and kinds of which it may be at all (bit 0: literals).
     """
 
     end: tuple

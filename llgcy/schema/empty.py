@@ -13,6 +13,7 @@ from llgcy.errors import LimitError
 from llgcy.schema.derive import TESTS, Busy, Leaves, is_plain
 from llgcy.schema.formula import ANYTHING, FALSE, NOTHING, TRUE
 from llgcy.schema.objects import Keys, bits
+from llgcy.schema.supply import Supply
 from llgcy.schema.unique import Distinct
 
 #: Decisions about the value of one name, in all and for each test, before the residual is split on another name.
@@ -48,6 +49,7 @@ class Emptiness:
         self.known = {}                 # answer by question
         self.recipes = {}               # by value formula
         self.keys = {}                  # Keys without an order, by object formula
+        self.supply = Supply(self, values)
         self.distinct = Distinct(self, values)
         self.fuel = self.FUEL
 

@@ -8,7 +8,7 @@ from llgcy.errors import LimitError, UnclearError
 from llgcy.schema.derive import Leaves
 from llgcy.schema.formula import FALSE, NOTHING, STRING, TRUE
 from llgcy.schema.objects import bits
-from llgcy.schema.unique import LEVELS
+from llgcy.schema.supply import LEVELS
 
 #: Items that are told apart in one array whose items must differ, but for strings of which there is no end.
 SEEN = 4_000
@@ -377,7 +377,7 @@ class Arrays:
     def plenty(self, value):
         """Whether a value formula has no strings, or any number and tells none from another by what it says."""
         f, texts = self.string(value), self.solver.texts
-        return f == FALSE or not texts.facts((f,))[0] and self.distinct.endless_texts(f)
+        return f == FALSE or not texts.facts((f,))[0] and self.solver.supply.endless_texts(f)
 
     def span(self, place):
         """From this position on, a place says the same about all items."""
@@ -434,18 +434,18 @@ class Arrays:
     def loose(self, state, moves):
         """What the next item may begin with whatever the item before it was, of which nobody has taken note.
 
-        A set as `Distinct.beginnings` gives it; it may leave some out. `moves` are those of the state.
+        A set as `Supply.beginnings` gives it; it may leave some out. `moves` are those of the state.
         """
-        rules, n, distinct, run = state.rules, state.n, self.distinct, self.solver.run
+        rules, n, run = state.rules, state.n, self.solver.run
         if not self.watches(state) or len(state.seen) + 1 >= SEEN:
             return 0
-        if rules.apart and moves and state.residual == TRUE and all([run(distinct.endless(rules.demand(s), LEVELS)) for s in rules.needed(n)]):
+        if rules.apart and moves and state.residual == TRUE and all([run(self.solver.supply.endless(rules.demand(s), LEVELS)) for s in rules.needed(n)]):
             values = [rules.demand(n)]
         else:                           # the array may end behind the next item
             values = [value for value, after in moves if self.may_end(after)]
         found = 0
         for value in values:
-            found |= run(distinct.beginnings(value))
+            found |= run(self.solver.supply.beginnings(value))
         return found
 
     def run(self, state):

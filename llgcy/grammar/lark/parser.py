@@ -11,7 +11,7 @@ from llgcy.errors import GrammarError, LimitError
 from llgcy.grammar import ir, regex
 from llgcy.grammar.lark import parameters
 from llgcy.grammar.lark.lexer import (
-    END, JSON, KEYWORD, NEWLINE, NUMBER, OP, REF, REGEX, RULE, SPECIAL, STRING, TERMINAL, tokens)
+    END, KEYWORD, NEWLINE, NUMBER, OP, REF, REGEX, RULE, SPECIAL, STRING, TERMINAL, tokens)
 from llgcy.grammar.lark.substrings import substrings
 from llgcy.grammar.source import near
 from llgcy.grammar.token_sets import token_set

@@ -12,7 +12,7 @@ import math
 from llgcy.errors import LimitError
 from llgcy.schema.exact import DIGITS
 from llgcy.schema.numbers import exponents
-from llgcy.schema.numbers.blocks import INFINITY, Blocks, Cut, Edge, cell_of
+from llgcy.schema.numbers.blocks import INFINITY, Blocks, Cut, cell_of
 from llgcy.schema.numbers.residues import append, meets, reachable
 from llgcy.schema.numbers.sides import Classes, build_sides
 
