@@ -434,7 +434,7 @@ class Grammar:
     def _machine(self) -> Machine:
         """A machine of its own for `explain`, under whose lock it is used."""
         tokenizer, limits = Tokenizer.single_byte(), Limits()
-        machine, _ = _Making(self, _vocabulary(tokenizer), _Tokens(tokenizer, False), limits)()
+        machine, _ = _Making(self, tokenizer.vocabulary, _Tokens(tokenizer, False), limits)()
         return machine
 
     @functools.cached_property
@@ -478,11 +478,6 @@ def _from_content(content: Content) -> Grammar:
     if kind == "structural_tag":
         return Grammar.from_structural_tag(field(content, "source", str))
     raise GrammarError(f"{kind!r} is no kind of saved grammar that this version knows")
-
-
-@functools.lru_cache(maxsize=16)
-def _vocabulary(tokenizer: Tokenizer) -> Vocabulary:
-    return Vocabulary(tokenizer.text_tokens(), tokenizer.eos_token_ids)
 
 
 class _Making:
@@ -545,7 +540,7 @@ def compile(grammar: Grammar, tokenizer: Tokenizer, limits: Limits | None = None
 def _compile(grammar: Grammar, tokenizer: Tokenizer, limits: Limits | None = None, known: bool = True) -> CompiledGrammar:
     """``known``: False where the tokenizer stands in for one that is not known yet; tokens that it does not have never come then."""
     limits = limits or Limits()
-    vocabulary = _vocabulary(tokenizer)
+    vocabulary = tokenizer.vocabulary
     making = _Making(grammar, vocabulary, _Tokens(tokenizer, known), limits)
     compiled = CompiledGrammar(grammar, tokenizer, vocabulary, making, limits.mask_bytes, grammar.max_tokens if known else None)
     if compiled.max_tokens is not None:

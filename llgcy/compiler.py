@@ -55,7 +55,6 @@ class Compiler:
         if not isinstance(threads, int) or threads < 1:
             raise ValueError(f"threads must be an int from 1 on, not {threads!r}")
         self.tokenizer, self.limits, self.cache_bytes, self.threads = tokenizer, limits or Limits(), cache_bytes, threads
-        api._vocabulary(tokenizer)          # sorted here, not while a grammar is waited for
         self._cache: OrderedDict[Any, tuple[CompiledGrammar, int]] = OrderedDict()        # and the bytes of its objects
         self._counts = {"hits": 0, "misses": 0, "joined": 0, "failed": 0, "cancelled": 0, "evicted": 0}
         self._seconds = 0.0

@@ -1,4 +1,4 @@
-"""A machine from a plain table, for the tests of masks and matchers; nothing else uses it."""
+"""For tests, and nothing else: a machine from a plain table, and what a vocabulary's trie spells."""
 cimport cython
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport calloc, free
@@ -6,6 +6,7 @@ from libc.string cimport memset
 
 from llgcy.core.machine cimport Machine
 from llgcy.core.state cimport ALIVE, CROSS, DEAD, Leaf, State
+from llgcy.core.trie cimport GROUP, Trie, Vocabulary
 
 cdef enum:
     OUTSIDE = 1         # State.mode: leaf.v is the state, and its moves depend on the row
@@ -67,3 +68,25 @@ cdef class TableMachine(Machine):
             out[0] = at[0]
             out.v = to[1]
         return ALIVE
+
+
+def spelled(Vocabulary vocabulary not None):
+    """The texts of a vocabulary's trie in the order of its nodes, each with its ids, as a list of (bytes, list of int)."""
+    cdef Trie trie = vocabulary.trie
+    cdef int32_t i, group
+    path, ends, out = bytearray(), [], []
+    for i in range(trie.size):
+        while ends and i >= ends[len(ends) - 1]:
+            ends.pop()
+            path.pop()
+        ends.append(trie.nodes[i].end)
+        path.append(trie.nodes[i].label >> 24)
+        group = <int32_t>(trie.nodes[i].label & GROUP) - 1
+        if group >= 0:
+            out.append((bytes(path), [trie.ids[j] for j in range(trie.starts[group], trie.starts[group + 1])]))
+    return out
+
+
+def white(Vocabulary vocabulary not None):
+    """The tokens that begin with white space in the order that masks read them in, as a list of (id, bytes of white space)."""
+    return [(vocabulary.white[i], vocabulary.white_count[i]) for i in range(vocabulary.white_tokens)]

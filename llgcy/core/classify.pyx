@@ -7,13 +7,7 @@ from libc.string cimport memcmp, memcpy, memset
 from llgcy.core.lock cimport Lock, atomic_store
 from llgcy.core.machine cimport MISS, RUN, Machine
 from llgcy.core.state cimport ALIVE, CROSS, DEAD, Leaf
-from llgcy.core.trie cimport GROUP, Node, Trie, Vocabulary
-
-
-cdef struct Remainder:
-    const uint8_t* text
-    int32_t length
-    int32_t token
+from llgcy.core.trie cimport GROUP, Entry, Node, Trie, Vocabulary, sort_entries
 
 
 cdef struct Loop:           # a memo of the walk
@@ -22,18 +16,6 @@ cdef struct Loop:           # a memo of the walk
 
 cdef enum:
     LOOPS = 64              # memos, by the leaf's v
-
-
-cdef int by_content(const void* a, const void* b) noexcept nogil:
-    cdef const Remainder* x = <const Remainder*>a
-    cdef const Remainder* y = <const Remainder*>b
-    cdef int32_t n = x.length if x.length < y.length else y.length
-    cdef int order = memcmp(x.text, y.text, n)
-    if order:
-        return order
-    if x.length != y.length:
-        return -1 if x.length < y.length else 1
-    return -1 if x.token < y.token else x.token > y.token
 
 
 cdef int by_crossing(const void* a, const void* b) noexcept nogil:
@@ -64,10 +46,7 @@ cdef class Classification:
     cdef int merge(self, int32_t crossing) except -1:
         cdef Crossing* one = &self.crossings[crossing]
         cdef Trie trie, main = self.vocabulary.trie
-        cdef Remainder* rest = NULL
-        cdef const uint8_t** texts = NULL
-        cdef int32_t* lengths = NULL
-        cdef int32_t* ids = NULL
+        cdef Entry* rest = NULL
         cdef int32_t i, j, n = 0, low, high, length
         cdef Record* record
         if one.merged >= 0:
@@ -75,32 +54,24 @@ cdef class Classification:
         for i in range(one.first, one.first + one.count):
             subtree(main, self.records[i].node, &low, &high)
             n += high - low
-        rest = <Remainder*>malloc((n + 1) * sizeof(Remainder))
-        texts = <const uint8_t**>malloc((n + 1) * sizeof(void*))
-        lengths = <int32_t*>malloc((n + 1) * sizeof(int32_t))
-        ids = <int32_t*>malloc((n + 1) * sizeof(int32_t))
+        rest = <Entry*>malloc((n + 1) * sizeof(Entry))
+        if rest == NULL:
+            raise MemoryError()
         try:
-            if rest == NULL or texts == NULL or lengths == NULL or ids == NULL:
-                raise MemoryError()
             n = 0
             for i in range(one.first, one.first + one.count):
                 record = &self.records[i]
                 subtree(main, record.node, &low, &high)
                 for j in range(low, high):
-                    rest[n].token = main.ids[j]
+                    rest[n].id = main.ids[j]
                     rest[n].text = self.vocabulary.bytes_of(main.ids[j], &length) + record.depth
                     rest[n].length = length - record.depth
                     n += 1
-            qsort(rest, n, sizeof(Remainder), by_content)
-            for i in range(n):
-                texts[i], lengths[i], ids[i] = rest[i].text, rest[i].length, rest[i].token
+            sort_entries(rest, n)
             trie = Trie()
-            trie.build(texts, lengths, ids, n)
+            trie.build(rest, n)
         finally:
             free(rest)
-            free(texts)
-            free(lengths)
-            free(ids)
         self.tries.append(trie)
         self.bytes += trie.size * sizeof(Node) + n * 8
         one.trie = <void*>trie

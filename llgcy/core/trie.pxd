@@ -1,6 +1,6 @@
 """The vocabulary as a trie over bytes, flat and in depth-first order, so that a walk reads memory forwards."""
 cimport cython
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 cdef struct Node:
     int32_t end         # index of the first node behind this one's subtree; children lie in (own index, end)
@@ -8,6 +8,15 @@ cdef struct Node:
 
 cdef enum:
     GROUP = 0xFFFFFF
+
+cdef struct Entry:          # a token to be sorted
+    uint64_t head           # its first eight bytes, so that most comparisons end here; set by sort_entries
+    const uint8_t* text     # not owned
+    int32_t length          # bytes
+    int32_t id
+
+# Sorts by bytes, a text before all that begin with it; of equal ones the smaller id first.
+cdef void sort_entries(Entry* entries, int32_t n) noexcept nogil
 
 @cython.final
 cdef class Trie:
@@ -18,8 +27,8 @@ cdef class Trie:
     cdef readonly int32_t groups        # different byte strings, < 2**24
     cdef readonly int32_t tokens        # ids
     cdef readonly int32_t longest       # bytes of the longest token
-    # Builds from byte strings sorted by content (equal ones side by side).
-    cdef int build(self, const uint8_t** texts, const int32_t* lengths, const int32_t* ids, int32_t n) except -1
+    # Builds from sorted tokens, none of them empty.
+    cdef int build(self, const Entry* entries, int32_t n) except -1
 
 @cython.final
 cdef class Vocabulary:
@@ -35,9 +44,11 @@ cdef class Vocabulary:
     cdef int32_t* white                         # text tokens by falling number of leading JSON white space bytes, owned
     cdef int32_t* white_count                   # that number, for the same index, owned
     cdef readonly int32_t white_tokens          # length of both: tokens that begin with white space
-    cdef readonly bytes missing                 # bytes for which there is no token of just that byte
+    cdef readonly bytes missing                 # bytes for which there is no token of just that byte, ascending
     cdef readonly object shared                 # OrderedDict, by content: what depends on the vocabulary and that alone, with its bytes; oldest first
     cdef readonly size_t shared_bytes           # of all of it, at most SHARED_BYTES
+    cdef int find_missing(self) except -1
+    cdef int order_white(self) except -1
     cdef object recall(self, object content)
     cdef int remember(self, object content, object what, size_t size) except -1
     cdef inline const uint8_t* bytes_of(self, int32_t token, int32_t* length) noexcept nogil:

@@ -1,7 +1,7 @@
 """The token trie and the vocabulary: see trie.pxd for the layout."""
 cimport cython
-from libc.stdint cimport int32_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, qsort, realloc
 from libc.string cimport memcmp, memcpy
 
 from collections import OrderedDict
@@ -19,6 +19,34 @@ cdef void* allocate(size_t n) except NULL:
     return out
 
 
+cdef uint64_t head_of(const uint8_t* text, int32_t length) noexcept nogil:
+    """The first eight bytes as a number that compares as they do; what is missing counts as zeros."""
+    cdef uint64_t head = 0
+    cdef int32_t i
+    for i in range(8):
+        head = head << 8 | (text[i] if i < length else 0)
+    return head
+
+
+cdef int by_text(const void* a, const void* b) noexcept nogil:
+    cdef const Entry* x = <const Entry*>a
+    cdef const Entry* y = <const Entry*>b
+    cdef int order
+    if x.head != y.head:        # at the first difference, a missing byte is the smaller one
+        return -1 if x.head < y.head else 1
+    order = memcmp(x.text, y.text, min(x.length, y.length))
+    if order == 0:
+        order = x.length - y.length
+    return order if order else x.id - y.id
+
+
+cdef void sort_entries(Entry* entries, int32_t n) noexcept nogil:
+    cdef int32_t i
+    for i in range(n):
+        entries[i].head = head_of(entries[i].text, entries[i].length)
+    qsort(entries, n, sizeof(Entry), by_text)
+
+
 @cython.final
 cdef class Trie:
     """A trie over sorted byte strings, nodes in depth-first order (a subtree is a run of nodes, and its tokens a run of ids)."""
@@ -28,14 +56,16 @@ cdef class Trie:
         free(self.starts)
         free(self.ids)
 
-    cdef int build(self, const uint8_t** texts, const int32_t* lengths, const int32_t* ids, int32_t n) except -1:
+    cdef int build(self, const Entry* entries, int32_t n) except -1:
         cdef size_t total = 0
-        cdef int32_t i, j, depth = 0, common, at, group = 0
+        cdef int32_t i, j, depth = 0, common, at, group = 0, length
         cdef int32_t* path
+        cdef const uint8_t* text
+        cdef const uint8_t* before = NULL
         for i in range(n):
-            total += lengths[i]
-            if lengths[i] > self.longest:
-                self.longest = lengths[i]
+            total += entries[i].length
+            if entries[i].length > self.longest:
+                self.longest = entries[i].length
         if total >= 1 << 31 or n >= GROUP:
             raise TokenizerError(f"a vocabulary of {n:,} tokens and {total:,} bytes is beyond the limit of 2**24 tokens and 2**31 bytes")
         self.nodes = <Node*>allocate(total * sizeof(Node))
@@ -43,23 +73,23 @@ cdef class Trie:
         self.ids = <int32_t*>allocate(n * sizeof(int32_t))
         path = <int32_t*>allocate((self.longest + 1) * sizeof(int32_t))
         for i in range(n):
-            if i and lengths[i] == lengths[i - 1] and memcmp(texts[i], texts[i - 1], lengths[i]) == 0:
-                self.ids[i] = ids[i]
-                continue
+            text, length = entries[i].text, entries[i].length
+            self.ids[i] = entries[i].id
             common = 0
-            while i and common < depth and common < lengths[i] and texts[i][common] == texts[i - 1][common]:
+            while common < depth and common < length and text[common] == before[common]:
                 common += 1
+            if i and common == depth and common == length:      # the same bytes once more
+                continue
             for j in range(common, depth):
                 self.nodes[path[j]].end = self.size
-            for j in range(common, lengths[i]):
+            for j in range(common, length):
                 at = self.size
                 self.size += 1
                 path[j] = at
-                self.nodes[at].label = <uint32_t>texts[i][j] << 24
-            depth = lengths[i]
+                self.nodes[at].label = <uint32_t>text[j] << 24
+            depth, before = length, text
             self.nodes[path[depth - 1]].label |= <uint32_t>(group + 1)
             self.starts[group] = i
-            self.ids[i] = ids[i]
             group += 1
         for j in range(depth):
             self.nodes[path[j]].end = self.size
@@ -102,61 +132,77 @@ cdef class Vocabulary:
     """
 
     def __cinit__(self, list tokens not None, tuple eos not None):
-        cdef int32_t i, n = <int32_t>len(tokens), length, count = 0, lead
-        cdef bytes token
-        cdef const uint8_t** texts = NULL
-        cdef int32_t* lengths = NULL
-        cdef int32_t* ids = NULL
-        cdef size_t total = 0
+        cdef int32_t i, n = <int32_t>len(tokens), count = 0
+        cdef size_t total = 0, length
+        cdef Entry* entries = NULL
         self.size, self.words, self.eos, self.shared = n, (n + 31) // 32, eos, OrderedDict()
         self.eos_ids, self.n_eos = <int32_t*>allocate(len(eos) * sizeof(int32_t)), <int32_t>len(eos)
         for i in range(self.n_eos):
             self.eos_ids[i] = eos[i]
-        cdef list order = [i for i in range(n) if tokens[i]]
-        for i in order:
-            total += len(<bytes?>tokens[i])
+        for i in range(n):
+            if tokens[i] is not None:
+                total += len(<bytes?>tokens[i])
         if total >= 1 << 31:
             raise TokenizerError(f"the tokens have {total:,} bytes; the limit is 2**31")
-        order.sort(key=tokens.__getitem__)
         self.text = <uint8_t*>allocate(total)
         self.offsets = <int32_t*>allocate((<size_t>n + 1) * sizeof(int32_t))
-        single = set()
         total = 0
         for i in range(n):
             self.offsets[i] = <int32_t>total
-            token = tokens[i] or b""
-            length = <int32_t>len(token)
-            if length == 1:
-                single.add(token[0])
-            memcpy(self.text + total, <const char*>token, length)
-            total += length
+            if tokens[i] is not None:
+                length = len(<bytes>tokens[i])
+                memcpy(self.text + total, <const char*><bytes>tokens[i], length)
+                total += length
+                count += length > 0
         self.offsets[n] = <int32_t>total
-        self.missing = bytes(b for b in range(256) if b not in single)
         self.trie = Trie()
-        count = <int32_t>len(order)
+        entries = <Entry*>allocate((<size_t>count + 1) * sizeof(Entry))      # one that is not filled
         try:
-            texts = <const uint8_t**>allocate(count * sizeof(void*))
-            lengths = <int32_t*>allocate(count * sizeof(int32_t))
-            ids = <int32_t*>allocate(count * sizeof(int32_t))
-            for i in range(count):
-                ids[i] = order[i]
-                texts[i] = self.bytes_of(ids[i], &lengths[i])
-            self.trie.build(texts, lengths, ids, count)
+            count = 0
+            for i in range(n):
+                entries[count].id, entries[count].text = i, self.bytes_of(i, &entries[count].length)
+                count += entries[count].length > 0
+            sort_entries(entries, count)
+            self.trie.build(entries, count)
         finally:
-            free(texts)
-            free(lengths)
-            free(ids)
-        white = []
-        for i in order:
-            lead = leading_white(self.text + self.offsets[i], self.offsets[i + 1] - self.offsets[i])
-            if lead:
-                white.append((-lead, i))
-        white.sort()
-        self.white_tokens = <int32_t>len(white)
-        self.white = <int32_t*>allocate(self.white_tokens * sizeof(int32_t))
-        self.white_count = <int32_t*>allocate(self.white_tokens * sizeof(int32_t))
-        for i in range(self.white_tokens):
-            self.white_count[i], self.white[i] = -white[i][0], white[i][1]
+            free(entries)
+        self.find_missing()
+        self.order_white()
+
+    cdef int find_missing(self) except -1:
+        cdef int32_t i
+        single = set()
+        for i in range(self.size):
+            if self.offsets[i + 1] - self.offsets[i] == 1:
+                single.add(self.text[self.offsets[i]])
+        self.missing = bytes(b for b in range(256) if b not in single)
+        return 0
+
+    cdef int order_white(self) except -1:
+        """Sorts the tokens that begin with white space by how much of it they have: a count of each number, then a place for each token."""
+        cdef int32_t i, lead, longest = self.trie.longest, at = 0
+        cdef int32_t* places = <int32_t*>allocate((<size_t>longest + 1) * sizeof(int32_t))     # how many, then where the next one goes
+        cdef int32_t* leads = NULL
+        try:
+            leads = <int32_t*>allocate(self.size * sizeof(int32_t))
+            for i in range(self.size):
+                leads[i] = leading_white(self.text + self.offsets[i], self.offsets[i + 1] - self.offsets[i])
+                places[leads[i]] += 1
+            for lead in range(longest, 0, -1):
+                at += places[lead]
+                places[lead] = at - places[lead]
+            self.white_tokens = at
+            self.white = <int32_t*>allocate(at * sizeof(int32_t))
+            self.white_count = <int32_t*>allocate(at * sizeof(int32_t))
+            for i in range(self.size):
+                if leads[i]:
+                    at = places[leads[i]]
+                    places[leads[i]] += 1
+                    self.white[at], self.white_count[at] = i, leads[i]
+        finally:
+            free(places)
+            free(leads)
+        return 0
 
     cdef object recall(self, object content):
         """What is remembered under a content, or None. Needs the GIL, and nothing else."""

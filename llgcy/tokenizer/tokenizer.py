@@ -9,6 +9,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from llgcy.core import trie
 from llgcy.errors import LimitError, TokenizerError
 from llgcy.tokenizer.longest_match import LongestMatch
 from llgcy.tokenizer.vocabulary import Vocabulary
@@ -46,6 +47,8 @@ class Tokenizer:
         Name to id of the special tokens. An EOS id that came without a name or bytes isn't in it.
     can_encode : bool
         Whether `encode` is available.
+    vocabulary : llgcy.core.trie.Vocabulary
+        The text tokens as masks need them.
 
     Examples
     --------
@@ -76,7 +79,6 @@ class Tokenizer:
         for id, token in enumerate(tokens):
             if token is not None and type(token) is not bytes:
                 raise TypeError(f"token {id} is {type(token).__name__}, expected bytes or None")
-        self._empty = sum(token == b"" for token in tokens)
         self._read = len(tokens)
         tokens += [None] * (size - len(tokens))
         for id in eos:
@@ -87,6 +89,7 @@ class Tokenizer:
         for id in self._special_ids:
             tokens[id] = None
         self._tokens = [token or None for token in tokens]       # None: special, empty or padding
+        self.vocabulary = trie.Vocabulary(self._tokens, eos)     # sorted here, not while a first grammar is waited for
         self._encode = vocabulary.encode
         self.source = vocabulary.source
         self.vocab_size = size
@@ -334,7 +337,11 @@ class Tokenizer:
         function = self._encode.args[0] if isinstance(self._encode, functools.partial) else self._encode
         if "<" in getattr(function, "__qualname__", ""):        # a lambda, or a function inside of one
             raise TypeError("a tokenizer whose encode= is a lambda or a local function can't be pickled; give it one that a module has")
-        return {name: value for name, value in vars(self).items() if name != "_longest_match"}
+        return {name: value for name, value in vars(self).items() if name not in ("_longest_match", "vocabulary")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.vocabulary = trie.Vocabulary(self._tokens, self.eos_token_ids)
 
     def __repr__(self) -> str:
         return f"<llgcy.Tokenizer {self.source}: {self.vocab_size} ids, eos {', '.join(map(str, self.eos_token_ids))}>"
