@@ -10,6 +10,7 @@ import numpy
 
 import llgcy
 from llgcy.errors import LlgcyError
+from llgcy.integrations.steering import steer
 
 GEMMA = "gemma"
 """The name of a model that comes as a package: Gemma 3 270M, four bits a weight, 250 MB. Its licence is Gemma's own."""
@@ -88,7 +89,7 @@ def write(llm: Any, prompt: str, budget: int, compiled: llgcy.CompiledGrammar | 
     llm : llama_cpp.Llama
     prompt : str
     budget : int
-        Tokens; what is unfinished then gets a shortest ending.
+        Tokens, near which the text is steered to its end; what is unfinished then gets a shortest ending.
     compiled : CompiledGrammar, optional
     """
     import llama_cpp
@@ -104,6 +105,7 @@ def write(llm: Any, prompt: str, budget: int, compiled: llgcy.CompiledGrammar | 
         logits = numpy.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(llm.ctx, -1), shape=(llm.n_vocab(),))
         start = time.perf_counter()
         if sampler is not None:
+            steer(sampler.matcher, budget - len(ids))
             sampler.apply(logits)
         applied = time.perf_counter()
         token = int(logits.argmax())

@@ -195,6 +195,32 @@ def test_past_the_budget_comes_the_shortest_ending(llm, call):
     assert CALLS[call](llm, JSON, seed=1, max_tokens=4).startswith(cut) and not cut.endswith("}")
 
 
+ENDLESS = re.compile(r"[a-z]{2,9}( [a-z]{2,9})*[.]")
+
+
+@pytest.mark.parametrize("budget", [20, 100, 1000, 0])
+def test_texts_end_by_themselves_near_the_budget(llm, budget):
+    """That of the context, too: it has 256 tokens, prompt included."""
+    grammar, whole = llgcy.Grammar.from_regex(ENDLESS.pattern), []
+    for seed in range(6):
+        texts = []
+        for steered in True, False:
+            with host.LogitsProcessor(grammar, llm, max_tokens=budget if steered else None) as processor:
+                texts.append(text_of(llm.create_completion("the name", max_tokens=budget or None, temperature=1.0, seed=seed, logits_processor=[processor],
+                                                           stopping_criteria=processor.stop)))
+        assert ENDLESS.fullmatch(texts[0]), texts
+        whole.append(bool(ENDLESS.fullmatch(texts[1])))
+    assert not all(whole)                # otherwise this shows nothing
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_a_budget_has_room_for_gets_no_ending(llm, call, monkeypatch):
+    monkeypatch.setattr(host._Text, "ending", lambda self: "")
+    for budget in 30, 60, 0:
+        for seed in range(3):
+            assert ENDLESS.fullmatch(CALLS[call](llm, llgcy.Grammar.from_regex(ENDLESS.pattern), seed=seed, max_tokens=budget, temperature=1.0))
+
+
 @pytest.mark.parametrize("grammar, budget", [(JSON, 60), (WORDS, 40), (NESTED, 20)])
 def test_greedy_text_of_a_loop_by_hand(llm, grammar, budget):
     compiled = host.compile(grammar, llm)
@@ -452,8 +478,8 @@ def test_stream_that_is_abandoned(llm, kind, monkeypatch):
     made = []
     inner = host.LogitsProcessor.__init__
 
-    def remembered(self, *arguments):
-        inner(self, *arguments)
+    def remembered(self, *arguments, **options):
+        inner(self, *arguments, **options)
         made.append(self)
 
     monkeypatch.setattr(host.LogitsProcessor, "__init__", remembered)

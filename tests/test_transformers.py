@@ -260,6 +260,18 @@ def test_texts_past_the_length(model, tokenizer, prompts):
     assert processor.texts(out)
 
 
+@pytest.mark.parametrize("options", [{"do_sample": True, "num_return_sequences": 2}, {"num_beams": 3, "num_return_sequences": 3}], ids=["sampling", "beams"])
+@pytest.mark.parametrize("length", [12, 40, 90])
+def test_texts_end_by_themselves_near_the_length(model, tokenizer, prompts, length, options):
+    endless, whole = re.compile(r"[a-z]{2,9}( [a-z]{2,9})*[.]"), []
+    for steered in length, None:
+        torch.manual_seed(length)
+        processor = LogitsProcessor(llgcy.Grammar.from_regex(endless.pattern), tokenizer, model=model, max_new_tokens=steered)
+        ids = model.generate(**prompts, logits_processor=[processor], max_new_tokens=length, **options)
+        whole.append([bool(endless.fullmatch(text)) for text in processor.texts(ids, complete=False)])
+    assert all(whole[0]) and not all(whole[1])
+
+
 def test_scores_of_the_host_are_left_alone(model, tokenizer, prompts):
     out = model.generate(**prompts, logits_processor=[LogitsProcessor(GRAMMARS["regex"], tokenizer)], max_new_tokens=5, output_logits=True,
                          output_scores=True, return_dict_in_generate=True)

@@ -19,6 +19,7 @@ from llgcy.api import Grammar
 from llgcy.core.matcher import CompiledGrammar, Matcher
 from llgcy.errors import StateError
 from llgcy.integrations.cache import ModelCache
+from llgcy.integrations.steering import steer
 from llgcy.sampler import Sampler
 from llgcy.tokenizer import Tokenizer
 from llgcy.tokenizer import llama_cpp as vocabularies
@@ -117,6 +118,9 @@ class LogitsProcessor:
     ----------
     grammar : Grammar or CompiledGrammar
     llm : llama_cpp.Llama
+    max_tokens : int, optional
+        The number that the host is given, 0: as many as the context has room for. Near it the text is steered so that it ends there by
+        itself; only where no text is so short, or by what the host does, is it cut off.
 
     Raises
     ------
@@ -131,11 +135,14 @@ class LogitsProcessor:
     ...     llm.create_completion(prompt, logits_processor=[processor], stopping_criteria=processor.stop)
     """
 
-    def __init__(self, grammar: Grammar | CompiledGrammar, llm: Any):
+    def __init__(self, grammar: Grammar | CompiledGrammar, llm: Any, *, max_tokens: int | None = None):
         self.compiled = compile(grammar, llm)
         if getattr(llm, "draft_model", None) is not None:
             raise StateError("with draft_model= a logits processor of llama-cpp-python isn't told which token it is about; load the model without")
         self._sampler = Sampler(self.compiled.matcher(), on_error="stop")
+        self._max_tokens = max_tokens
+        self._context: int = llm.n_ctx()
+        self._most: int | None = None                # ids that there are at the end of the text, the prompt's among them; None: not steered
         self._ids = numpy.empty(0, numpy.intc)       # as of the last call: the prompt and what was generated
         self._count = 0                              # ids that are in use; 0 before the first call
 
@@ -148,6 +155,8 @@ class LogitsProcessor:
         """Called by llama-cpp-python once for each token; never raises."""
         try:
             self._follow(input_ids)
+            if self._most is not None and self._sampler.error is None:
+                steer(self._sampler.matcher, self._most - self._count)
         except BaseException as error:
             self._sampler.fail(error)
         try:
@@ -203,6 +212,8 @@ class LogitsProcessor:
                 self._sampler.accept(int(input_ids[-1]))
         elif self._count:
             raise StateError("these tokens do not continue those of the last call; a processor serves one text: make another, or reset() it")
+        elif self._max_tokens is not None:
+            self._most = min(count + self._max_tokens, self._context) if self._max_tokens > 0 else self._context
         if count > len(self._ids):
             self._ids = numpy.resize(self._ids, 2 * count)
         self._ids[self._count:count] = input_ids[self._count:]
@@ -219,7 +230,8 @@ def create_completion(llm: Any, grammar: Grammar | CompiledGrammar, prompt: str 
     grammar : Grammar or CompiledGrammar
     prompt : str or list of int
     complete : bool
-        Whether a text that is cut off, by ``max_tokens`` or a stop string, gets a shortest ending. Else it is a beginning of a text.
+        Whether the text is whole: near ``max_tokens``, or the end of the context, the model is steered so that the text ends there, and what
+        is cut off all the same (by a stop string, or since no text is so short) gets a shortest ending. Else it is a beginning of a text.
     max_tokens : int, optional
         By default what the context has room for.
     **options
@@ -228,7 +240,7 @@ def create_completion(llm: Any, grammar: Grammar | CompiledGrammar, prompt: str 
     Returns
     -------
     dict, or iterator of dict with ``stream=True``
-        As ``llm.create_completion``; ``finish_reason`` is "length" for a text that was cut off, also where it got an ending.
+        As ``llm.create_completion``; ``finish_reason`` is "length" where ``max_tokens`` are used up, though the text is whole.
 
     Raises
     ------
@@ -249,27 +261,29 @@ def create_completion(llm: Any, grammar: Grammar | CompiledGrammar, prompt: str 
             return processor.stop() or own is not None and own(input_ids, logits)
         return llm.create_completion(prompt, max_tokens=max_tokens, stopping_criteria=stop, **options)
 
-    return _constrained(llm, grammar, call, lambda choice: (choice, "text"), complete, options)
+    return _constrained(llm, grammar, call, lambda choice: (choice, "text"), complete, max_tokens, options)
 
 
-def create_chat_completion(llm: Any, grammar: Grammar | CompiledGrammar, messages: list[Any], *, complete: bool = True, **options: Any) -> Any:
+def create_chat_completion(llm: Any, grammar: Grammar | CompiledGrammar, messages: list[Any], *, complete: bool = True,
+                           max_tokens: int | None = None, **options: Any) -> Any:
     """``llm.create_chat_completion`` under a grammar, which is that of the message's content.
 
     Parameters, returns and raises as `create_completion`, with messages in place of a prompt.
     """
     def call(processor: LogitsProcessor, **options: Any) -> Any:
-        return llm.create_chat_completion(messages, **options)
+        return llm.create_chat_completion(messages, max_tokens=max_tokens, **options)
 
-    return _constrained(llm, grammar, call, lambda choice: (choice["delta"] if "delta" in choice else choice["message"], "content"), complete, options)
+    return _constrained(llm, grammar, call, lambda choice: (choice["delta"] if "delta" in choice else choice["message"], "content"), complete, max_tokens,
+                        options)
 
 
 def _constrained(llm: Any, grammar: Grammar | CompiledGrammar, call: Callable[..., Any], place: Callable[[dict[str, Any]], tuple[dict[str, Any], str]],
-                 complete: bool, options: dict[str, Any]) -> Any:
+                 complete: bool, max_tokens: int | None, options: dict[str, Any]) -> Any:
     """Calls the host with a processor, and checks and completes what it returns; ``place`` says where the text stands in a choice."""
     for name in options:
         if name in _OTHER_CONSTRAINTS and options[name]:
             raise TypeError(f"{name}= does not go with a grammar: {_OTHER_CONSTRAINTS[name]}")
-    processor = LogitsProcessor(grammar, llm)
+    processor = LogitsProcessor(grammar, llm, max_tokens=(max_tokens or 0) if complete else None)
     options["logits_processor"] = [*(options.get("logits_processor") or ()), processor]
     text = _Text(processor.compiled)
     if options.get("stream"):

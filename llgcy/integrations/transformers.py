@@ -21,6 +21,7 @@ from llgcy.core.batch import fill_bitmasks
 from llgcy.core.matcher import CompiledGrammar, Matcher
 from llgcy.errors import StateError
 from llgcy.integrations.cache import ModelCache
+from llgcy.integrations.steering import steer
 from llgcy.sampler import set_only
 from llgcy.tokenizer import Tokenizer
 
@@ -49,6 +50,8 @@ class LogitsProcessor(transformers.LogitsProcessor):       # type: ignore[misc]
         Its generation config says which ids end a sequence. Without it they are the tokenizer's.
     eos_token_id : int or sequence of int, optional
         Instead: what is passed to ``generate`` under that name.
+    max_new_tokens : int, optional
+        What is passed to ``generate`` under that name. Near it the texts are steered so that they end there by themselves.
 
     Raises
     ------
@@ -67,7 +70,7 @@ class LogitsProcessor(transformers.LogitsProcessor):       # type: ignore[misc]
     supports_continuous_batching = False        # there rows have no identity at all
 
     def __init__(self, grammar: Grammar | CompiledGrammar, tokenizer: Any = None, *, model: Any = None,
-                 eos_token_id: int | Sequence[int] | None = None):
+                 eos_token_id: int | Sequence[int] | None = None, max_new_tokens: int | None = None):
         if isinstance(grammar, CompiledGrammar):
             self.compiled = grammar
         elif tokenizer is None:
@@ -79,6 +82,7 @@ class LogitsProcessor(transformers.LogitsProcessor):       # type: ignore[misc]
         if eos_token_id is None and model is not None:
             eos_token_id = model.generation_config.eos_token_id
         self._begin = self.compiled.matcher(eos_token_ids=eos_token_id)
+        self._max_new_tokens = max_new_tokens
         self._size = self.compiled.tokenizer.vocab_size
         self.reset()
 
@@ -108,6 +112,9 @@ class LogitsProcessor(transformers.LogitsProcessor):       # type: ignore[misc]
             if len(alive) < len(self._rows) and not _are_log_probabilities(scores):
                 index, place = next((index, row.refused) for index, row in enumerate(self._rows) if row.refused is not None)
                 raise self._refused(self._ids[index].tolist(), place)
+            if self._max_new_tokens is not None:
+                for index in alive:
+                    steer(self._rows[index].matcher, self._max_new_tokens - self._ids.shape[1])
             bitmask = allocate_bitmask(len(self._rows), self._size)
             fill_bitmasks([self._rows[index].matcher for index in alive], bitmask, alive)
             for index in set(range(len(self._rows))).difference(alive):
