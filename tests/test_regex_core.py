@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from llgcy.core.regex import Regexes
+from llgcy.core.regex import Automaton, Regexes
 from llgcy.core.store import Budget
 from llgcy.errors import GrammarError, LimitError
 
@@ -328,7 +328,7 @@ def test_automata_are_taken_over_as_they_are(alphabet, seed):
         with pytest.raises(ValueError, match="empty"):
             source.automaton(term, 10)
         return
-    table = source.automaton(term, 10_000)
+    table = Automaton.load(source.automaton(term, 10_000).dump(), alphabet)
     taken = r.take_over(table)
     assert taken == r.take_over(source.automaton(term, 10_000))
     agree(r, taken, node, 4)
@@ -353,3 +353,30 @@ def test_automata_have_limits_and_one_digest():
     assert one.show(one.take_over(table))[:2] == ("state", 0)
     everything = r.automaton(r.all, 1)
     assert one.take_over(everything) == one.all
+
+
+def test_damaged_tables_are_refused_or_read_safely():
+    r = Regexes("chars")
+    data = r.automaton(r.either([r.words(["Größe", "a"]), r.repeat(r.chars([(48, 57)]), 1, 300)]), 1000).dump()
+    assert Automaton.load(data, "chars").dump() == data
+    for cut in range(len(data)):
+        with pytest.raises(ValueError):
+            Automaton.load(data[:cut], "chars")
+    for bad in data + b"\0", b"", b"\x00\x00", b"\xff" * 40:
+        with pytest.raises(ValueError):
+            Automaton.load(bad, "chars")
+    with pytest.raises(ValueError, match="no alphabet"):
+        Automaton.load(data, "words")
+    rng, read = random.Random(5), 0
+    for _ in range(3000):
+        damaged = bytearray(data)
+        damaged[rng.randrange(len(data))] = rng.randrange(256)
+        try:
+            table = Automaton.load(bytes(damaged), "chars")
+        except ValueError:
+            continue
+        read += 1
+        assert table.dump() == bytes(damaged) or len(table.dump()) < len(damaged)       # the same number may have been written longer
+    assert read
+    with pytest.raises(ValueError, match="without states"):
+        Automaton().dump()

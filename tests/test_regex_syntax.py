@@ -9,7 +9,7 @@ import pytest
 from llgcy.core.regex import Regexes
 from llgcy.core.store import Budget
 from llgcy.errors import GrammarError, LimitError
-from llgcy.grammar.regex import Complement, Both, alternate, chars, concat, literal, parse, search, to_bytes, to_chars
+from llgcy.grammar.regex import Complement, Both, alternate, charset, chars, concat, ecma, literal, parse, search, to_bytes, to_chars, unicode
 
 regex = pytest.importorskip("regex")
 
@@ -398,3 +398,8 @@ def test_unknown_names():
         parse("a", "rust", "q")
     with pytest.raises(ValueError):
         to_bytes(parse("a"), Regexes("chars"))
+
+
+def test_white_space_of_ecma():
+    """ECMA-262: TAB, VT, FF, ZWNBSP and USP, all of the category Zs; and the line terminators."""
+    assert ecma.SPACE == charset.union(unicode.category("Zs"), charset.single("\t\v\f\ufeff\n\r\u2028\u2029"))

@@ -89,6 +89,9 @@ cdef class Automaton:
     cdef uint8_t* accepts
     cdef uint32_t* least
     cdef uint32_t* most
+    # Makes room; what fills it calls seal(), which makes the digest and shows the table.
+    cdef int allocate(self, int32_t states, int32_t edges, str alphabet) except -1
+    cdef int seal(self) except -1
 
 cdef struct Event:          # an edge of one of the lists that are swept together
     uint32_t first

@@ -8,6 +8,9 @@ class Automaton:
     states: int
     alphabet: Literal["bytes", "chars"]
     digest: bytes
+    def dump(self) -> bytes: ...
+    @staticmethod
+    def load(data: bytes, alphabet: Literal["bytes", "chars"]) -> Automaton: ...
 
 @final
 class Regexes:

@@ -128,6 +128,21 @@ cdef bint contains(const int32_t* data, size_t n, int32_t x) noexcept nogil:
     return low < n and data[low] == x
 
 
+cdef bint read_number(const uint8_t** text, const uint8_t* end, uint64_t* out) noexcept nogil:
+    """Reads a number as `Automaton.dump` writes it; False where there is none, or one of more than 63 bits."""
+    cdef int shift = 0
+    cdef uint8_t byte = 128
+    out[0] = 0
+    while byte > 127:
+        if text[0] == end or shift > 56:
+            return False
+        byte = text[0][0]
+        out[0] |= <uint64_t>(byte & 127) << shift
+        shift += 7
+        text[0] += 1
+    return True
+
+
 @cython.final
 cdef class Automaton:
     """All states of a term as a table, for other stores to take over. Made by `Regexes.automaton`.
@@ -149,6 +164,99 @@ cdef class Automaton:
         free(self.accepts)
         free(self.least)
         free(self.most)
+
+    cdef int allocate(self, int32_t states, int32_t edges, str alphabet) except -1:
+        self.states, self.alphabet = states, alphabet
+        self.first = <int32_t*>calloc(<size_t>states + 1, sizeof(int32_t))
+        self.edges = <Edge*>calloc(<size_t>edges + 1, sizeof(Edge))
+        self.accepts = <uint8_t*>calloc(states, 1)
+        self.least, self.most = <uint32_t*>calloc(states, sizeof(uint32_t)), <uint32_t*>calloc(states, sizeof(uint32_t))
+        if self.first == NULL or self.edges == NULL or self.accepts == NULL or self.least == NULL or self.most == NULL:
+            raise MemoryError()
+        return 0
+
+    cdef int seal(self) except -1:
+        content = hashlib.blake2b(self.alphabet.encode(), digest_size=16)
+        content.update((<char*>self.first)[:(<size_t>self.states + 1) * sizeof(int32_t)])
+        content.update((<char*>self.edges)[:self.first[self.states] * sizeof(Edge)])
+        content.update((<char*>self.accepts)[:self.states])
+        self.digest = content.digest()
+        self.table.first, self.table.edges, self.table.accepts = self.first, self.edges, self.accepts
+        self.table.least, self.table.most = self.least, self.most
+        return 0
+
+    def dump(self):
+        """The table as bytes, for `load`: numbers of seven bits a byte, the lower ones first, a set eighth bit where more follow.
+
+        They are the number of states and of edges; then for each state its acceptance, least and most, the number of its edges, and of
+        each edge how many symbols are left out before it, how many more than one it has, and the next state.
+        """
+        cdef int32_t i, j, at
+        cdef Edge* e
+        if self.table.first == NULL:
+            raise ValueError("an automaton without states")
+        numbers = [self.states, self.first[self.states]]
+        for i in range(self.states):
+            numbers += [self.accepts[i], self.least[i], self.most[i], self.first[i + 1] - self.first[i]]
+            at = 0
+            for j in range(self.first[i], self.first[i + 1]):
+                e = &self.edges[j]
+                numbers += [e.first - at, e.last - e.first, e.next]
+                at = <int32_t>e.last + 1
+        out = bytearray()
+        for number in numbers:
+            while number > 127:
+                out.append(number & 127 | 128)
+                number >>= 7
+            out.append(number)
+        return bytes(out)
+
+    @staticmethod
+    def load(bytes data not None, str alphabet not None):
+        """The automaton that `dump` wrote.
+
+        Parameters
+        ----------
+        data : bytes
+        alphabet : "bytes" or "chars"
+
+        Raises
+        ------
+        ValueError
+            The data is no table of states: it is cut off, or an edge leads nowhere.
+        """
+        cdef Automaton out = Automaton()
+        cdef const uint8_t* text = <const uint8_t*><const char*>data
+        cdef const uint8_t* end = text + len(data)
+        cdef uint32_t top = 255 if alphabet == "bytes" else LARGEST
+        cdef uint64_t states, edges, accepts, least, most, count, first, last, next, at
+        cdef int32_t i, total = 0
+        cdef int read = read_number(&text, end, &states) & read_number(&text, end, &edges)
+        if alphabet not in ("bytes", "chars"):
+            raise ValueError(f"no alphabet: {alphabet!r}")
+        if not read or states == 0 or states > len(data) or edges > len(data):
+            raise ValueError("no table of an automaton")
+        out.allocate(<int32_t>states, <int32_t>edges, alphabet)
+        for i in range(out.states):
+            read = (read_number(&text, end, &accepts) & read_number(&text, end, &least) & read_number(&text, end, &most)
+                    & read_number(&text, end, &count))
+            if not read or accepts > ACCEPTS_ALL or least > ENDLESS or most > ENDLESS or total + count > edges:
+                raise ValueError("a state of an automaton is damaged")
+            out.first[i], out.accepts[i], out.least[i], out.most[i] = total, <uint8_t>accepts, <uint32_t>least, <uint32_t>most
+            at = 0
+            while count:
+                count -= 1
+                read = read_number(&text, end, &first) & read_number(&text, end, &last) & read_number(&text, end, &next)
+                if not read or first > top or last > top or at + first + last > top or next >= states:
+                    raise ValueError("an edge of an automaton is damaged")
+                out.edges[total] = Edge(<uint32_t>(at + first), <uint32_t>(at + first + last), <int32_t>next)
+                at += first + last + 1
+                total += 1
+        if total != <int32_t>edges or text != end:
+            raise ValueError("an automaton has more than its table says")
+        out.first[out.states] = total
+        out.seal()
+        return out
 
 
 @cython.final
@@ -1594,7 +1702,6 @@ cdef class Regexes:
         cdef list order = [id], heads, below
         cdef const Edge* e = NULL
         cdef int32_t state, i, n, total = 0
-        cdef size_t room
         if not self.alive(id):
             raise ValueError("the language is empty")
         for state in order:             # which grows meanwhile
@@ -1606,14 +1713,7 @@ cdef class Regexes:
             total += n
             if len(order) > most:
                 raise LimitError(f"the automaton has more than {most:,} states")
-        room = len(order)
-        out.states, out.alphabet = <int32_t>room, self.alphabet
-        out.first = <int32_t*>calloc(room + 1, sizeof(int32_t))
-        out.edges = <Edge*>calloc(total + 1, sizeof(Edge))
-        out.accepts = <uint8_t*>calloc(room, 1)
-        out.least, out.most = <uint32_t*>calloc(room, sizeof(uint32_t)), <uint32_t*>calloc(room, sizeof(uint32_t))
-        if out.first == NULL or out.edges == NULL or out.accepts == NULL or out.least == NULL or out.most == NULL:
-            raise MemoryError()
+        out.allocate(<int32_t>len(order), total, self.alphabet)
         heads, total = [[] for _ in order], 0
         for i, state in enumerate(order):
             out.first[i] = total
@@ -1624,7 +1724,7 @@ cdef class Regexes:
                 out.edges[total].first, out.edges[total].last, out.edges[total].next = first, last, next
                 (<list>heads[next]).append(i)
                 total += 1
-        out.first[room] = total
+        out.first[out.states] = total
         # shortest texts: from the states that accept, against the edges
         below = [i for i in range(out.states) if out.accepts[i]]
         seen = set(below)
@@ -1634,13 +1734,7 @@ cdef class Regexes:
                     seen.add(head)
                     below.append(head)
                     out.least[<int32_t>head] = out.least[i] + 1
-        out.table.first, out.table.edges, out.table.accepts = out.first, out.edges, out.accepts
-        out.table.least, out.table.most = out.least, out.most
-        content = hashlib.blake2b(self.alphabet.encode(), digest_size=16)
-        content.update((<char*>out.first)[:(room + 1) * sizeof(int32_t)])
-        content.update((<char*>out.edges)[:total * sizeof(Edge)])
-        content.update((<char*>out.accepts)[:room])
-        out.digest = content.digest()
+        out.seal()
         return out
 
     def take_over(self, Automaton automaton not None):

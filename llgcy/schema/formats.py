@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 from llgcy.schema import pvalid
 
-__all__ = ["FORMATS", "KNOWN_UNSUPPORTED", "Format"]
+__all__ = ["FORMATS", "Format"]
 
 
 class Format(NamedTuple):
@@ -341,6 +341,3 @@ FORMATS: dict[str, Format] = {
     "relative-json-pointer": _exact("draft-handrews-relative-json-pointer-01, 3", f"(?:0|[1-9][0-9]*)(?:#|{_POINTER})"),
     "regex": _part("ECMA-262, 22.2.1", _disjunction(3)),
 }
-
-#: Formats of the specification of which not even a part is enforced.
-KNOWN_UNSUPPORTED: frozenset[str] = frozenset()

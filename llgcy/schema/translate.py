@@ -5,10 +5,8 @@ contain each other, a *handle* stands for the formula that is not made yet. Hand
 members and items); schemas that apply in place are made first. A cycle of the latter kind alone has a meaning where it is
 positive throughout (the greatest solution, as validators read ``allOf: [{"$ref": "#"}]``); through a complement it has none.
 """
-from functools import cache
-
 from llgcy.errors import GrammarError, LimitError, UnsupportedKeywordError
-from llgcy.schema import openapi
+from llgcy.schema import format_tables, openapi
 from llgcy.schema.evaluated import Evaluated, contained
 from llgcy.schema.exact import ZERO, Exact
 from llgcy.schema.formula import (ANYTHING, ARRAY, FALSE, FALSE_LITERAL, NOTHING, NULL, NUMBER, OBJECT, STRING, TRUE,
@@ -21,8 +19,6 @@ from llgcy.schema.vocabulary import DEPENDENCIES, ITEMS, KEYWORDS, REFERENCES, S
 CYCLE = 64
 #: Levels of schemas that apply in place.
 LEVELS = 96
-#: States of one pattern of a format; the largest has 2,000.
-FORMAT_STATES = 10_000
 #: Branches of a oneOf that are compared pair by pair.
 PAIRS = 8
 
@@ -521,11 +517,7 @@ class Translator:
         if self.options.formats == "annotation":
             self.notes.add(node.pointer + "/format", "format", ANNOTATION, "")
             return
-        from llgcy.schema.formats import FORMATS, KNOWN_UNSUPPORTED
-        if value in KNOWN_UNSUPPORTED:
-            raise UnsupportedKeywordError(f"the format {value!r} is not supported yet; formats=\"annotation\" ignores all formats",
-                                          pointer=node.pointer + "/format")
-        form = FORMATS.get(value)
+        form = format_tables.form(value)
         if form is None:
             self.notes.add(node.pointer + "/format", "format", ANNOTATION, f"{value!r} is not known, so it says nothing")
             return
@@ -538,7 +530,7 @@ class Translator:
         found = self.formats.get(value)
         if found is None:
             regexes, fs = self.texts.regexes, self.formulas
-            made = [self.language(regexes.take_over(_automaton(p))) for p in form.patterns]
+            made = [self.language(regexes.take_over(automaton)) for automaton in form.automata]
             if form.max_length is not None:
                 made.append(fs.length(form.max_length + 1) ^ 1)
             if form.local_octets is not None:
@@ -692,15 +684,6 @@ _HANDLERS = {
     "uniqueItems": Translator.unique_items,
     "unevaluatedProperties": Translator.unevaluated_properties, "unevaluatedItems": Translator.unevaluated_items,
 }
-
-
-@cache
-def _automaton(pattern):
-    """The automaton of a pattern of `FORMATS`. There are few, and long ones among them."""
-    from llgcy.core.regex import Regexes
-    from llgcy.grammar import regex
-    regexes = Regexes("chars")
-    return regexes.automaton(regex.to_chars(regex.parse(pattern, flavor="python"), regexes), FORMAT_STATES)
 
 
 def within_octets(regexes, most):

@@ -8,6 +8,9 @@ from llgcy.grammar.regex.scanner import ASCII_WORD, DECIMAL, DIGITS, Scanner
 from llgcy.grammar.regex.tree import Anchor, Look, line_end, line_start, word_boundary
 
 LINE_TERMINATORS = charset.single("\n\r\u2028\u2029")
+SPACE = charset.union(((0x09, 0x0D), (0x20, 0x20), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x202F, 0x202F), (0x205F, 0x205F),
+                       (0x3000, 0x3000), (0xFEFF, 0xFEFF)), LINE_TERMINATORS)
+"""WhiteSpace and LineTerminator of the standard: the category Zs, written out, since the tables take a while to read, and what it adds."""
 CONTROL = {"f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 
 
@@ -18,17 +21,13 @@ class Ecma(Scanner):
     known_flags = "imsugyd"
     terminators = LINE_TERMINATORS
 
-    def space(self):
-        """WhiteSpace and LineTerminator of the standard."""
-        return charset.union(unicode.category("Zs"), charset.single("\t\v\f\ufeff"), LINE_TERMINATORS)
-
     def word(self):
         """WordCharacters: ASCII; with flag i also what folds to it."""
         return unicode.fold(ASCII_WORD) if "i" in self.flags else ASCII_WORD
 
     def named_class(self, letter):
         kind = letter.lower()
-        found = DIGITS if kind == "d" else self.space() if kind == "s" else self.word()
+        found = DIGITS if kind == "d" else SPACE if kind == "s" else self.word()
         return found if letter == kind else charset.complement(found)
 
     def property(self, letter, start):
