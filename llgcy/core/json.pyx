@@ -957,6 +957,16 @@ cdef class JsonMachine(Machine):
     cdef int32_t white_room(self, const State* at) noexcept nogil:
         return self.gap - at.gap if at.gap and not self.laid else -1
 
+    cdef int behind_white(self, const State* at, State* out, int32_t* room) except -1 nogil:
+        cdef int r
+        if self.laid or at.mode == STRING or at.mode == KEY:
+            return MISS
+        r = self.step(at, 0x20, False, out)     # all four bytes are alike
+        if r == ALIVE:
+            room[0] = self.gap - out.gap + 1
+            out.gap = 0
+        return MISS if r == ASK else r
+
     cdef int split(self, const State* at, Split* out) except -1 nogil:
         if at.mode == STRING:
             return self.strings.split(&at.leaf, self._strings_used(at), out)

@@ -35,6 +35,9 @@ cdef class Machine:
     cdef int ready_key(self, const State* at, State* out) noexcept nogil
     # 0: walk the trie. 1: classify, as `out` says. By default: inside() with the leaf as it is.
     cdef int split(self, const State* at, Split* out) except -1 nogil
+    # The state after any number of JSON white space bytes, >= 1, as far as it decides what may come behind them: ALIVE, with the most
+    # of such bytes that may come in `room`; DEAD where none may; MISS, the default, where no one state stands for all numbers.
+    cdef int behind_white(self, const State* at, State* out, int32_t* room) except -1 nogil
     # The bytes after which a state that is apart from its plain one may still be so, or after which the lexeme has ended (bit b & 63
     # of word b >> 6); by default all.
     cdef int telling(self, const State* at, uint64_t* out) except -1 nogil

@@ -41,6 +41,9 @@ cdef class Machine:
         out.plain, out.apart, out.free, out.least, out.most = at.leaf, False, False, 0, 0
         return 1
 
+    cdef int behind_white(self, const State* at, State* out, int32_t* room) except -1 nogil:
+        return MISS
+
     cdef int telling(self, const State* at, uint64_t* out) except -1 nogil:
         out[0] = out[1] = out[2] = out[3] = ~<uint64_t>0
         return 0

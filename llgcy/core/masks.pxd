@@ -68,6 +68,7 @@ cdef class Work:
         return r
 
     cdef int walk(self, Trie trie, int32_t first, int32_t end, const State* at, Tokens* out) except -1 nogil
+    cdef int walk_all(self, const State* at) except -1 nogil
     cdef int descend(self, Trie trie, int32_t first, int32_t end, int32_t top, Tokens* out) except -1 nogil
     cdef int cross(self, int32_t crossing, const State* at) except -1 nogil
     cdef int difference(self, const State* at, const State* plain) except -1 nogil

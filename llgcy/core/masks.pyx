@@ -81,6 +81,31 @@ cdef class Work:
         self.stack[0] = at[0]
         return self.descend(trie, first, end, 0, out)
 
+    cdef int walk_all(self, const State* at) except -1 nogil:
+        """Puts the tokens of the whole vocabulary. White space before a token is no part of the walk where it decides nothing."""
+        cdef State behind
+        cdef int32_t i, room = 0
+        cdef int white
+        self.hold()
+        white = self.machine.behind_white(at, &behind, &room)
+        if white == MISS:
+            return self.walk(self.vocabulary.trie, 0, self.vocabulary.trie.size, at, &self.sets)
+        for i in range(self.vocabulary.runs):
+            self.walk(self.vocabulary.trie, self.vocabulary.run_first[i], self.vocabulary.run_end[i], at, &self.sets)
+        if white == DEAD:
+            return 0
+        for i in range(self.vocabulary.n_blank):
+            put(&self.sets, self.vocabulary.blank[i])
+        self.walk(self.vocabulary.behind_white, 0, self.vocabulary.behind_white.size, &behind, &self.sets)
+        for i in range(self.vocabulary.white_tokens):      # those with the most white space come first
+            if self.vocabulary.white_count[i] <= room:
+                break
+            put(&self.clears, self.vocabulary.white[i])
+        if self.clears.length:
+            self.settle()
+            self.clears.length = 0
+        return 0
+
     cdef int descend(self, Trie trie, int32_t first, int32_t end, int32_t top, Tokens* out) except -1 nogil:
         """The walk itself, from stack[top]."""
         cdef int32_t i = first, depth = top
@@ -325,7 +350,7 @@ cdef class Masks:
         try:
             if not self._classified(work, key):
                 work.walks += 1
-                work.walk(self.vocabulary.trie, 0, self.vocabulary.trie.size, key, &work.sets)
+                work.walk_all(key)
             work.hold()
             accepting = self.machine.accepting(key)
             if self.machine.names_tokens:

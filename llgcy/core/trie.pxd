@@ -44,11 +44,18 @@ cdef class Vocabulary:
     cdef int32_t* white                         # text tokens by falling number of leading JSON white space bytes, owned
     cdef int32_t* white_count                   # that number, for the same index, owned
     cdef readonly int32_t white_tokens          # length of both: tokens that begin with white space
+    cdef readonly Trie behind_white             # of what they hold behind it; those that hold nothing more are in `blank`
+    cdef int32_t* blank                         # tokens of nothing but white space, owned
+    cdef int32_t n_blank                        # how many
+    cdef int32_t[5] run_first                   # the trie without the subtrees of white space: nodes [run_first[i], run_end[i])
+    cdef int32_t[5] run_end
+    cdef int32_t runs                           # how many, there are four white bytes
     cdef readonly bytes missing                 # bytes for which there is no token of just that byte, ascending
     cdef readonly object shared                 # OrderedDict, by content: what depends on the vocabulary and that alone, with its bytes; oldest first
     cdef readonly size_t shared_bytes           # of all of it, at most SHARED_BYTES
     cdef int find_missing(self) except -1
     cdef int order_white(self) except -1
+    cdef int strip_white(self) except -1
     cdef object recall(self, object content)
     cdef int remember(self, object content, object what, size_t size) except -1
     cdef inline const uint8_t* bytes_of(self, int32_t token, int32_t* length) noexcept nogil:

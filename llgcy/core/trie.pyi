@@ -15,6 +15,7 @@ class Vocabulary:
     words: int
     eos: tuple[int, ...]
     white_tokens: int
+    behind_white: Trie
     missing: bytes
     shared: OrderedDict[object, tuple[object, int]]
     shared_bytes: int

@@ -101,10 +101,15 @@ cdef class Trie:
         return 0
 
 
+cdef inline bint is_white(uint8_t byte) noexcept nogil:
+    """JSON white space: RFC 8259, section 2."""
+    return byte == 0x20 or byte == 0x0A or byte == 0x0D or byte == 0x09
+
+
 cdef int32_t leading_white(const uint8_t* text, int32_t length) noexcept nogil:
-    """Bytes of JSON white space (RFC 8259, section 2) at the beginning."""
+    """Bytes of JSON white space at the beginning."""
     cdef int32_t i = 0
-    while i < length and (text[i] == 0x20 or text[i] == 0x0A or text[i] == 0x0D or text[i] == 0x09):
+    while i < length and is_white(text[i]):
         i += 1
     return i
 
@@ -168,6 +173,7 @@ cdef class Vocabulary:
             free(entries)
         self.find_missing()
         self.order_white()
+        self.strip_white()
 
     cdef int find_missing(self) except -1:
         cdef int32_t i
@@ -204,6 +210,39 @@ cdef class Vocabulary:
             free(leads)
         return 0
 
+    cdef int strip_white(self) except -1:
+        """What is behind the white space of the tokens that begin with it, and the trie without them."""
+        cdef int32_t i, count = 0, node = 0
+        cdef Entry* entry
+        cdef Entry* entries = <Entry*>allocate((<size_t>self.white_tokens + 1) * sizeof(Entry))
+        try:
+            self.blank = <int32_t*>allocate(self.white_tokens * sizeof(int32_t))
+            for i in range(self.white_tokens):
+                entry = entries + count
+                entry.id, entry.text = self.white[i], self.bytes_of(self.white[i], &entry.length)
+                entry.text += self.white_count[i]
+                entry.length -= self.white_count[i]
+                if entry.length:
+                    count += 1
+                else:
+                    self.blank[self.n_blank] = entry.id
+                    self.n_blank += 1
+            sort_entries(entries, count)
+            self.behind_white = Trie()
+            self.behind_white.build(entries, count)
+        finally:
+            free(entries)
+        while node < self.trie.size:
+            if is_white(self.trie.nodes[node].label >> 24):
+                node = self.trie.nodes[node].end
+                continue
+            self.run_first[self.runs] = node
+            while node < self.trie.size and not is_white(self.trie.nodes[node].label >> 24):
+                node = self.trie.nodes[node].end
+            self.run_end[self.runs] = node
+            self.runs += 1
+        return 0
+
     cdef object recall(self, object content):
         """What is remembered under a content, or None. Needs the GIL, and nothing else."""
         known = self.shared.get(content)
@@ -228,4 +267,5 @@ cdef class Vocabulary:
         free(self.offsets)
         free(self.white)
         free(self.white_count)
+        free(self.blank)
         free(self.eos_ids)
