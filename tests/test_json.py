@@ -223,6 +223,33 @@ def test_white_space_at_the_bound_in_masks():
         m.accept_bytes(b" ")
 
 
+WHITE = [white + rest for white in (b" ", b"\n  ", b"\t\r\n", b" " * 20, b" " * 128, b"\n" * 129, b" " * 300)
+         for rest in (b"", b"1", b"-", b'"', b'"a', b"{", b"}", b"]", b":", b",", b", 2", b'{ "a" :', b"tru", b"x", b"],\n[")]
+
+
+@pytest.mark.parametrize("options", [{}, {"surrounding_space": True}, {"whitespace": "compact"}, {"whitespace": "indent=2"}])
+@pytest.mark.parametrize("schema", [True, {"type": "number", "minimum": 1}, {"type": "object", "properties": {"a": {"type": ["integer", "object"]}}, "maxProperties": 2},
+                                    {"type": "array", "items": {"type": ["number", "array"]}, "maxItems": 2}, {"type": "array", "uniqueItems": True}])
+def test_white_space_in_front_of_tokens(schema, options):
+    """Tokens that begin with white space, against the same tokens taken byte by byte."""
+    tokens = [*WHITE, *(bytes([b]) for b in range(256))]
+    tokenizer = llgcy.Tokenizer.from_vocab([*tokens, None], eos_token_id=len(tokens))
+    matcher = llgcy.compile(llgcy.Grammar.from_json_schema(schema, **options), tokenizer).matcher()
+    bitmask = llgcy.allocate_bitmask(1, tokenizer.vocab_size)
+    rng = random.Random(repr((schema, options)))
+    for _ in range(120):
+        matcher.fill_next_token_bitmask(bitmask)
+        bits = numpy.unpackbits(bitmask.view(numpy.uint8), bitorder="little").tolist()
+        for id, token in enumerate(tokens):
+            fork = matcher.fork()
+            assert bits[id] == fork.accept_bytes(token), token
+        allowed = [id for id in range(len(tokens)) if bits[id]]
+        led = [id for id in allowed if id < len(WHITE)]
+        if not allowed:
+            break
+        matcher.accept_token(rng.choice(led if led and rng.random() < 0.5 else allowed))
+
+
 @pytest.mark.parametrize("whitespace, text, ok", [("compact", '{"a":[1,2]}', True), ("compact", '{"a": [1,2]}', False),
                                                   ("flexible", '{ "a" :\t[1 ,\r\n2] }', True), ("flexible", ' {}', False)])
 def test_white_space_options(whitespace, text, ok):

@@ -5,17 +5,22 @@ from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from llgcy.core.lock cimport Lock, atomic_store
-from llgcy.core.machine cimport MISS, RUN, Machine
+from llgcy.core.machine cimport MISS, RUN, Alike, Machine
 from llgcy.core.state cimport ALIVE, CROSS, DEAD, Leaf
-from llgcy.core.trie cimport GROUP, Entry, Node, Trie, Vocabulary, sort_entries
+from llgcy.core.store cimport hash_bytes
+from llgcy.core.trie cimport BROKEN, GROUP, Entry, Node, Trie, Vocabulary, kind_of, sort_entries
 
 
-cdef struct Loop:           # a memo of the walk
+cdef struct Memo:           # of the walk, about a leaf between two characters
     Leaf leaf
-    uint64_t[2] bytes       # see Machine.leaf_loops
+    Alike alike
+    uint64_t kinds          # all of whose characters lead to alike.to, see trie.kind_of
+    int32_t run             # that many characters of these kinds, whichever, lead from one leaf to one other; 0: not counted yet
 
 cdef enum:
-    LOOPS = 64              # memos, by the leaf's v
+    MEMOS = 256             # by hash of the leaf
+    LONGEST_RUN = 48        # that is counted; a token of more bytes is looked at byte by byte until so many are left
+    EVER = 1 << 30          # the run of a leaf that leads to itself
 
 
 cdef int by_crossing(const void* a, const void* b) noexcept nogil:
@@ -121,9 +126,10 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
     cdef Node* node
     cdef uint8_t byte
     cdef Leaf* here
-    cdef Loop* loop
-    cdef Loop loops[LOOPS]
-    memset(loops, 0xFF, sizeof(loops))      # no leaf: lang is negative
+    cdef Memo* memo = NULL
+    cdef Memo memos[MEMOS]
+    cdef bint knows = False         # may `memos` say anything?
+    memset(memos, 0xFF, sizeof(memos))      # no leaf: lang is negative
     memset(&gathered, 0, sizeof(Gathered))
     out.vocabulary, out.tries, out.prefixes, out.paths = vocabulary, [], {}, []
     out.inside = <uint32_t*>calloc(vocabulary.words + 1, 4)
@@ -139,6 +145,10 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
             raise MemoryError()
         with nogil:
             stack[0], ends[0] = leaf[0], trie.size
+            if not counted:
+                lock.acquire()
+                held = RUN
+                knows = machine.leaf_alike(leaf, &memos[0].alike)
             while i < trie.size:
                 while i >= ends[depth]:
                     depth -= 1
@@ -150,16 +160,20 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
                 byte = node.label >> 24
                 here = &stack[depth]
                 r = CROSS
-                if byte < 0x80 and here.pos == 0:
-                    loop = &loops[<uint32_t>here.v % LOOPS]
-                    if memcmp(&loop.leaf, here, sizeof(Leaf)):
-                        loop.leaf = here[0]
-                        if held == 0:
-                            lock.acquire()
-                            held = RUN
-                        machine.leaf_loops(here, loop.bytes)
-                    if loop.bytes[byte >> 6] >> (byte & 63) & 1:
-                        here[1] = here[0]
+                if knows and here.pos == 0:
+                    if memo == NULL or memcmp(&memo.leaf, here, sizeof(Leaf)):      # else it is that of the node before, as often
+                        memo = memo_of(memos, here, machine, lock, &held)
+                    if vocabulary.kinds[i] & ~memo.kinds == 0:
+                        if memo.run == 0:
+                            t = run_of(memos, here, machine, lock, &held)
+                            memo = memo_of(memos, here, machine, lock, &held)
+                            memo.run = t
+                        if vocabulary.heights[i] <= memo.run:
+                            put_inside(out, trie, i)
+                            i = node.end
+                            continue
+                    if byte < 0x80 and memo.alike.ascii[byte >> 6] >> (byte & 63) & 1:
+                        here[1] = memo.alike.to
                         r = ALIVE
                 if r != ALIVE:
                     r = MISS if held else machine.ready_leaf_step(here, byte, here + 1)
@@ -199,6 +213,54 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
     if counted:
         out.bytes += 8 * out.tokens
     return out
+
+
+cdef Memo* memo_of(Memo* memos, const Leaf* leaf, Machine machine, Lock lock, int32_t* held) except NULL nogil:
+    """What is known of a leaf; until another one is asked for."""
+    cdef Memo* memo = &memos[hash_bytes(leaf, sizeof(Leaf)) % MEMOS]
+    cdef int byte
+    if memcmp(&memo.leaf, leaf, sizeof(Leaf)) == 0:
+        return memo
+    if held[0] == 0:
+        lock.acquire()
+        held[0] = RUN
+    memo.leaf.lang = -1             # nothing is known where this fails
+    machine.leaf_alike(leaf, &memo.alike)
+    memo.kinds = ~(<uint64_t>1 << BROKEN)
+    for byte in range(0x80):
+        if not memo.alike.ascii[byte >> 6] >> (byte & 63) & 1:
+            memo.kinds &= ~(<uint64_t>1 << kind_of(<uint8_t>byte))
+    for byte in range(0xC2, 0xF5):
+        if not memo.alike.leads >> (byte - 0xC0) & 1:
+            memo.kinds &= ~(<uint64_t>1 << kind_of(<uint8_t>byte))
+    memo.leaf = leaf[0]
+    memo.run = EVER if memcmp(&memo.alike.to, leaf, sizeof(Leaf)) == 0 else 0
+    return memo
+
+
+cdef int32_t run_of(Memo* memos, const Leaf* leaf, Machine machine, Lock lock, int32_t* held) except -1 nogil:
+    """Memo.run of a leaf; another memo may have taken the place of its own."""
+    cdef const Memo* memo = memo_of(memos, leaf, machine, lock, held)
+    cdef uint64_t kinds = memo.kinds
+    cdef Leaf at
+    cdef int32_t i
+    for i in range(1, LONGEST_RUN):
+        at = memo.alike.to
+        memo = memo_of(memos, &at, machine, lock, held)
+        if kinds & ~memo.kinds:
+            return i
+        if memo.run:
+            return min(i + memo.run, <int32_t>EVER)
+    return LONGEST_RUN
+
+
+cdef void put_inside(Classification out, Trie trie, int32_t node) noexcept nogil:
+    """All tokens of a subtree stay inside."""
+    cdef int32_t t, low, high
+    subtree(trie, node, &low, &high)
+    for t in range(low, high):
+        out.inside[trie.ids[t] >> 5] |= <uint32_t>1 << (trie.ids[t] & 31)
+    out.tokens += high - low
 
 
 cdef Classification classify_roaming(Machine machine, Vocabulary vocabulary, Lock lock, const Leaf* leaf, Classification free_):

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from llgcy.core.lock cimport atomic_load, atomic_store
-from llgcy.core.machine cimport MISS, Machine, Split, read_state
+from llgcy.core.machine cimport MISS, Alike, Machine, Split, read_state
 from llgcy.core.number cimport Numbers
 from llgcy.core.state cimport ALIVE, ASK, CROSS, DEAD, Leaf, State
 from llgcy.core.store cimport Arena, Budget, Index, Probe, hash_bytes, mix
@@ -980,8 +980,8 @@ cdef class JsonMachine(Machine):
     cdef int leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) except -1 nogil:
         return self.strings.step(at, 0, byte, False, out)
 
-    cdef int leaf_loops(self, const Leaf* at, uint64_t* out) except -1 nogil:
-        return self.strings.loops(at, out)
+    cdef int leaf_alike(self, const Leaf* at, Alike* out) except -1 nogil:
+        return self.strings.alike(at, out)
 
     cdef bint leaf_roams(self, const Leaf* at) noexcept nogil:
         return self.strings.roams(at)

@@ -9,6 +9,11 @@ cdef struct Split:          # how a mask inside a lexeme falls into a shared bas
     int64_t least       # where free: fewest characters still to come
     int64_t most        # where free: most characters still to come
 
+cdef struct Alike:          # characters after which a leaf is `to`, in UTF-8 as they stand in the text
+    Leaf to
+    uint64_t[2] ascii   # bit b & 63 of word b >> 6
+    uint64_t leads      # all characters whose first byte is b, for bit b - 0xC0
+
 cdef enum:
     MISS = 4            # only from what is named ready_: what comes next is not made yet; ask under the lock
     RUN = 64            # steps that a walk keeps the lock for, once it has found something that is not ready
@@ -41,8 +46,9 @@ cdef class Machine:
     # The bytes after which a state that is apart from its plain one may still be so, or after which the lexeme has ended (bit b & 63
     # of word b >> 6); by default all.
     cdef int telling(self, const State* at, uint64_t* out) except -1 nogil
-    # The ASCII bytes after which a leaf is what it was (bit b & 63 of word b >> 6); by default none is known.
-    cdef int leaf_loops(self, const Leaf* at, uint64_t* out) except -1 nogil
+    # Characters that lead from a leaf between two of them to one and the same leaf, as many as are known. 0, the default:
+    # the machine never knows any.
+    cdef int leaf_alike(self, const Leaf* at, Alike* out) except -1 nogil
     # Is the leaf one that goes on after any characters of a JSON string? Then its tokens are sorted as those of a free string are, but for
     # what follows its end. By default none is known.
     cdef bint leaf_roams(self, const Leaf* at) noexcept nogil

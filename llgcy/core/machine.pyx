@@ -48,8 +48,8 @@ cdef class Machine:
         out[0] = out[1] = out[2] = out[3] = ~<uint64_t>0
         return 0
 
-    cdef int leaf_loops(self, const Leaf* at, uint64_t* out) except -1 nogil:
-        out[0] = out[1] = 0
+    cdef int leaf_alike(self, const Leaf* at, Alike* out) except -1 nogil:
+        out.to, out.ascii[0], out.ascii[1], out.leads = at[0], 0, 0, 0
         return 0
 
     cdef bint leaf_roams(self, const Leaf* at) noexcept nogil:

@@ -14,7 +14,7 @@ Everything but mask_leaf() needs the compiled grammar's lock.
 """
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from llgcy.core.machine cimport Split
+from llgcy.core.machine cimport Alike, Split
 from llgcy.core.names cimport NameNode, UsedNames
 from llgcy.core.patterns cimport NO_BOUND, Joint, Patterns
 from llgcy.core.state cimport ALIVE, DEAD, Leaf
@@ -110,9 +110,8 @@ cdef class Strings:
     # How a mask falls into a base without names and their difference from it. 0: walk the trie, in the middle of a character
     # or where nothing but names goes on.
     cdef int split(self, const Leaf* at, int32_t used, Split* out) except -1 nogil
-    # The leaf after n more characters of a free rest, see Split.free.
-    # The ASCII bytes that lead from a leaf back to it: bit b & 63 of word b >> 6.
-    cdef int loops(self, const Leaf* at, uint64_t* out) except -1 nogil
+    # The characters that lead to one leaf from a leaf without names, see Machine.leaf_alike.
+    cdef int alike(self, const Leaf* at, Alike* out) except -1 nogil
     # Does a leaf without names stay inside whatever characters come, all of them in one and the same way as in a free string?
     cdef bint roams(self, const Leaf* at) noexcept nogil
     # What the future of a leaf without names depends on, the same in every grammar: a hashable object; None inside a character.
@@ -120,6 +119,7 @@ cdef class Strings:
     # The bytes between two characters after which names may still tell a state apart, or that end the text: bit b & 63 of word
     # b >> 6. All, inside a character.
     cdef int telling(self, const Leaf* at, uint64_t* out) except -1 nogil
+    # The leaf after n more characters of a free rest, see Split.free.
     cdef int later(self, const Leaf* at, int32_t n, Leaf* out) except -1 nogil
 
     # Are there more texts besides the names than any document can use up? True is exact; false where it is too hard to tell, too.

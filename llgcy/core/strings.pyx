@@ -7,9 +7,9 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from llgcy.core.lists cimport List
-from llgcy.core.machine cimport Split
+from llgcy.core.machine cimport Alike, Split
 from llgcy.core.names cimport NameNode, UsedNames, first_kid, kid, trie_build, trie_room
-from llgcy.core.patterns cimport NO_BOUND, Near, Patterns
+from llgcy.core.patterns cimport ASCII, NO_BOUND, Near, Patterns
 from llgcy.core.regex cimport Edge, Regexes
 from llgcy.core.state cimport ALIVE, CROSS, DEAD, Leaf
 from llgcy.core.store cimport Arena, Budget, Index, Probe, hash_bytes, mix
@@ -24,6 +24,10 @@ cdef enum:
     LONGEST_WRITTEN = 1 << 24       # characters of a text that shortest() writes
     ROOT = 0
     PLENTY = 1 << 20                # names that no document has
+    TARGETS = 8                     # places that alike() looks at
+
+
+cdef uint64_t LEADS = (<uint64_t>2 << (0xF4 - 0xC0)) - (<uint64_t>1 << (0xC2 - 0xC0))      # first bytes of characters beyond ASCII
 
 
 cdef inline bint any_set(const uint64_t* bits, int32_t low, int32_t high) noexcept nogil:
@@ -713,16 +717,45 @@ cdef class Strings:
             out.most = <int64_t>1 << 40 if high == NO_BOUND else high - at.k
         return 1
 
-    cdef int loops(self, const Leaf* at, uint64_t* out) except -1 nogil:
+    cdef int alike(self, const Leaf* at, Alike* out) except -1 nogil:
         cdef const View* view = <const View*>self.views.at(at.lang)
-        cdef int32_t byte
-        out[0] = out[1] = 0
-        if at.pos != 0 or at.d >= 0 or at.u >= 0 or at.k < view.horizon:
-            return 0
-        for byte in range(0x20, 0x80):
-            if byte != 0x22 and byte != 0x5C and self.patterns.step(at.v, byte) == at.v:
-                out[byte >> 6] |= <uint64_t>1 << (byte & 63)
-        return 0
+        cdef const Edge* edges
+        cdef int32_t target[TARGETS]            # different ones, of ASCII characters
+        cdef int32_t many[TARGETS]              # how many characters lead there
+        cdef int32_t byte, v, i, n = 0, most = 0, count, low, high
+        cdef Leaf new = at[0]
+        out.to, out.ascii[0], out.ascii[1], out.leads = at[0], 0, 0, 0
+        if at.pos != 0 or at.d >= 0 or at.u >= 0:
+            return 1
+        new.k += new.k < view.horizon
+        for byte in range(0x20, ASCII):
+            if byte != 0x22 and byte != 0x5C:
+                v, i = self.patterns.step(at.v, byte), 0
+                while i < n and target[i] != v:
+                    i += 1
+                if i == n:
+                    if n == TARGETS:
+                        continue
+                    target[i], many[i] = v, 0
+                    n += 1
+                many[i] += 1
+        for i in range(n):
+            new.v = target[i]
+            if many[i] > most and self.alive_between(view, 0, &new):
+                most, out.to = many[i], new
+        if most == 0:
+            return 1
+        for byte in range(0x20, ASCII):
+            if byte != 0x22 and byte != 0x5C and self.patterns.step(at.v, byte) == out.to.v:
+                out.ascii[byte >> 6] |= <uint64_t>1 << (byte & 63)
+        out.leads = LEADS
+        count = self.patterns.edges(at.v, &edges)
+        for i in range(count):
+            if edges[i].last >= ASCII and edges[i].next != out.to.v:
+                low = first_byte(max(edges[i].first, <uint32_t>ASCII)) - 0xC0
+                high = first_byte(edges[i].last) - 0xC0
+                out.leads &= ~((<uint64_t>2 << high) - (<uint64_t>1 << low))
+        return 1
 
     cdef bint roams(self, const Leaf* at) noexcept nogil:
         cdef const View* view = <const View*>self.views.at(at.lang)

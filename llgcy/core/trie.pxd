@@ -9,6 +9,47 @@ cdef struct Node:
 cdef enum:
     GROUP = 0xFFFFFF
 
+# First bytes of characters that patterns seldom tell apart are of one kind: decimal digits, letters up to f and beyond in either case, control
+# characters; beyond ASCII, those that begin no white space. Every other one is a kind of its own.
+cdef enum:
+    DIGIT = 0
+    HEX_SMALL = 1           # a to f
+    SMALL = 2               # g to z
+    HEX_CAPITAL = 3
+    CAPITAL = 4
+    CONTROL = 5
+    OWN = 6                 # the first of the kinds of one byte, of which there are 34
+    LEAD = 40               # C2, E1, E2, E3, EF
+    LEAD_OF_TWO = 45        # C3 to DF
+    LEAD_OF_MORE = 46       # E0, E4 to EE, F0 to F4
+    BROKEN = 63             # a byte that no character has there, if the text before it is whole
+
+cdef inline int kind_of(uint8_t byte) noexcept nogil:
+    """The kind of the first byte of a character."""
+    if byte >= 0x80:
+        if byte == 0xC2:
+            return LEAD
+        if 0xE1 <= byte <= 0xE3:
+            return LEAD + 1 + byte - 0xE1
+        if byte == 0xEF:
+            return LEAD + 4
+        return LEAD_OF_TWO if byte < 0xE0 else LEAD_OF_MORE
+    if byte < 0x20:
+        return CONTROL
+    if byte < 0x30:
+        return OWN + byte - 0x20
+    if byte < 0x3A:
+        return DIGIT
+    if byte < 0x41:
+        return OWN + 16 + byte - 0x3A
+    if byte < 0x5B:
+        return HEX_CAPITAL if byte < 0x47 else CAPITAL
+    if byte < 0x61:
+        return OWN + 23 + byte - 0x5B
+    if byte < 0x7B:
+        return HEX_SMALL if byte < 0x67 else SMALL
+    return OWN + 29 + byte - 0x7B
+
 cdef struct Entry:          # a token to be sorted
     uint64_t head           # its first eight bytes, so that most comparisons end here; set by sort_entries
     const uint8_t* text     # not owned
@@ -34,6 +75,8 @@ cdef class Trie:
 cdef class Vocabulary:
     """What masks need of a tokenizer; shared by all grammars compiled for it."""
     cdef readonly Trie trie
+    cdef uint64_t* kinds                        # by node of the trie: the set of the kinds of characters in its subtree, owned
+    cdef int32_t* heights                       # ... and how many bytes its longest text has, owned
     cdef readonly int32_t size                  # ids, padding included
     cdef readonly int32_t words                 # 32-bit words of a mask
     cdef readonly tuple eos                     # ids that end the text, never text themselves
@@ -56,6 +99,7 @@ cdef class Vocabulary:
     cdef int find_missing(self) except -1
     cdef int order_white(self) except -1
     cdef int strip_white(self) except -1
+    cdef int sort_kinds(self) except -1
     cdef object recall(self, object content)
     cdef int remember(self, object content, object what, size_t size) except -1
     cdef inline const uint8_t* bytes_of(self, int32_t token, int32_t* length) noexcept nogil:

@@ -6,6 +6,8 @@ from libc.string cimport memcmp, memcpy
 
 from collections import OrderedDict
 
+from llgcy.core.unescape cimport REFUSED, advance
+
 from llgcy.errors import TokenizerError
 
 cdef size_t SHARED_BYTES = 64 << 20
@@ -174,6 +176,7 @@ cdef class Vocabulary:
         self.find_missing()
         self.order_white()
         self.strip_white()
+        self.sort_kinds()
 
     cdef int find_missing(self) except -1:
         cdef int32_t i
@@ -243,6 +246,42 @@ cdef class Vocabulary:
             self.runs += 1
         return 0
 
+    cdef int sort_kinds(self) except -1:
+        """Fills `kinds` and `heights`: what each node adds on the way down, then what its children have."""
+        cdef int32_t i, j, depth = 0, size = self.trie.size
+        cdef uint8_t byte
+        cdef int32_t* places = NULL         # in a character, by depth; -1: behind a broken one
+        cdef int32_t* ends = NULL
+        self.kinds = <uint64_t*>allocate(size * sizeof(uint64_t))
+        self.heights = <int32_t*>allocate(size * sizeof(int32_t))
+        try:
+            places = <int32_t*>allocate((<size_t>self.trie.longest + 2) * sizeof(int32_t))
+            ends = <int32_t*>allocate((<size_t>self.trie.longest + 2) * sizeof(int32_t))
+            ends[0] = size
+            for i in range(size):
+                while i >= ends[depth]:
+                    depth -= 1
+                byte = self.trie.nodes[i].label >> 24
+                self.kinds[i] = <uint64_t>1 << kind_of(byte) if places[depth] == 0 else 0
+                if places[depth] == 0 and byte < 0x80:
+                    places[depth + 1] = 0
+                elif places[depth] < 0 or advance(places[depth], byte, &places[depth + 1]) == REFUSED:
+                    places[depth + 1] = -1
+                    self.kinds[i] |= <uint64_t>1 << BROKEN
+                depth += 1
+                ends[depth] = self.trie.nodes[i].end
+            for i in range(size - 1, -1, -1):
+                j = i + 1
+                while j < self.trie.nodes[i].end:
+                    self.kinds[i] |= self.kinds[j]
+                    self.heights[i] = max(self.heights[i], self.heights[j])
+                    j = self.trie.nodes[j].end
+                self.heights[i] += 1
+        finally:
+            free(places)
+            free(ends)
+        return 0
+
     cdef object recall(self, object content):
         """What is remembered under a content, or None. Needs the GIL, and nothing else."""
         known = self.shared.get(content)
@@ -268,4 +307,6 @@ cdef class Vocabulary:
         free(self.white)
         free(self.white_count)
         free(self.blank)
+        free(self.kinds)
+        free(self.heights)
         free(self.eos_ids)
