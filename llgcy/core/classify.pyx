@@ -8,13 +8,13 @@ from llgcy.core.lock cimport Lock, atomic_store
 from llgcy.core.machine cimport MISS, RUN, Alike, Machine
 from llgcy.core.state cimport ALIVE, CROSS, DEAD, Leaf
 from llgcy.core.store cimport hash_bytes
-from llgcy.core.trie cimport BROKEN, GROUP, Entry, Node, Trie, Vocabulary, kind_of, sort_entries
+from llgcy.core.trie cimport BROKEN, CONTROL, GROUP, Entry, Node, Trie, Vocabulary, kind_of, sort_entries
 
 
 cdef struct Memo:           # of the walk, about a leaf between two characters
     Leaf leaf
     Alike alike
-    uint64_t kinds          # all of whose characters lead to alike.to, see trie.kind_of
+    uint64_t[2] kinds       # all of whose characters lead to alike.to, see trie.kind_of
     int32_t run             # that many characters of these kinds, whichever, lead from one leaf to one other; 0: not counted yet
 
 cdef enum:
@@ -85,7 +85,7 @@ cdef class Classification:
 
     cdef const uint32_t* up_to(self, int32_t most) except NULL:
         cdef uint32_t* words
-        cdef int32_t i
+        cdef int32_t i, low = 0, high = self.tokens
         cdef bytes dense
         if self.tokens == 0 or most >= self.characters[self.tokens - 1]:
             return self.inside
@@ -93,10 +93,19 @@ cdef class Classification:
         if dense is None:
             dense = bytes(4 * self.vocabulary.words)
             words = <uint32_t*><char*>dense         # filled before anyone else sees it
-            for i in range(self.tokens):
-                if self.characters[i] > most:
-                    break
-                words[self.counted[i] >> 5] |= <uint32_t>1 << (self.counted[i] & 31)
+            while low < high:                       # to the first token with more
+                i = (low + high) >> 1
+                if self.characters[i] <= most:
+                    low = i + 1
+                else:
+                    high = i
+            if low > self.tokens // 2:
+                memcpy(words, self.inside, 4 * <size_t>self.vocabulary.words)
+                for i in range(low, self.tokens):
+                    words[self.counted[i] >> 5] &= ~(<uint32_t>1 << (self.counted[i] & 31))
+            else:
+                for i in range(low):
+                    words[self.counted[i] >> 5] |= <uint32_t>1 << (self.counted[i] & 31)
             self.prefixes[most] = dense
             self.bytes += 4 * self.vocabulary.words
         return <const uint32_t*><char*>dense
@@ -163,7 +172,7 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
                 if knows and here.pos == 0:
                     if memo == NULL or memcmp(&memo.leaf, here, sizeof(Leaf)):      # else it is that of the node before, as often
                         memo = memo_of(memos, here, machine, lock, &held)
-                    if vocabulary.kinds[i] & ~memo.kinds == 0:
+                    if has_all(memo.kinds, &vocabulary.kinds[2 * i]):
                         if memo.run == 0:
                             t = run_of(memos, here, machine, lock, &held)
                             memo = memo_of(memos, here, machine, lock, &held)
@@ -215,6 +224,10 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
     return out
 
 
+cdef inline bint has_all(const uint64_t* kinds, const uint64_t* some) noexcept nogil:
+    return some[0] & ~kinds[0] == 0 and some[1] & ~kinds[1] == 0
+
+
 cdef Memo* memo_of(Memo* memos, const Leaf* leaf, Machine machine, Lock lock, int32_t* held) except NULL nogil:
     """What is known of a leaf; until another one is asked for."""
     cdef Memo* memo = &memos[hash_bytes(leaf, sizeof(Leaf)) % MEMOS]
@@ -226,13 +239,11 @@ cdef Memo* memo_of(Memo* memos, const Leaf* leaf, Machine machine, Lock lock, in
         held[0] = RUN
     memo.leaf.lang = -1             # nothing is known where this fails
     machine.leaf_alike(leaf, &memo.alike)
-    memo.kinds = ~(<uint64_t>1 << BROKEN)
-    for byte in range(0x80):
-        if not memo.alike.ascii[byte >> 6] >> (byte & 63) & 1:
-            memo.kinds &= ~(<uint64_t>1 << kind_of(<uint8_t>byte))
+    memo.kinds[0] = memo.alike.ascii[0] | <uint32_t>~(1 << BROKEN | 1 << CONTROL)
+    memo.kinds[1] = memo.alike.ascii[1]
     for byte in range(0xC2, 0xF5):
         if not memo.alike.leads >> (byte - 0xC0) & 1:
-            memo.kinds &= ~(<uint64_t>1 << kind_of(<uint8_t>byte))
+            memo.kinds[0] &= ~(<uint64_t>1 << kind_of(<uint8_t>byte))
     memo.leaf = leaf[0]
     memo.run = EVER if memcmp(&memo.alike.to, leaf, sizeof(Leaf)) == 0 else 0
     return memo
@@ -241,13 +252,13 @@ cdef Memo* memo_of(Memo* memos, const Leaf* leaf, Machine machine, Lock lock, in
 cdef int32_t run_of(Memo* memos, const Leaf* leaf, Machine machine, Lock lock, int32_t* held) except -1 nogil:
     """Memo.run of a leaf; another memo may have taken the place of its own."""
     cdef const Memo* memo = memo_of(memos, leaf, machine, lock, held)
-    cdef uint64_t kinds = memo.kinds
+    cdef uint64_t[2] kinds = [memo.kinds[0], memo.kinds[1]]
     cdef Leaf at
     cdef int32_t i
     for i in range(1, LONGEST_RUN):
         at = memo.alike.to
         memo = memo_of(memos, &at, machine, lock, held)
-        if kinds & ~memo.kinds:
+        if not has_all(memo.kinds, kinds):
             return i
         if memo.run:
             return min(i + memo.run, <int32_t>EVER)

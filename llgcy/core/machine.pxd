@@ -11,7 +11,7 @@ cdef struct Split:          # how a mask inside a lexeme falls into a shared bas
 
 cdef struct Alike:          # characters after which a leaf is `to`, in UTF-8 as they stand in the text
     Leaf to
-    uint64_t[2] ascii   # bit b & 63 of word b >> 6
+    uint64_t[2] ascii   # bit b & 63 of word b >> 6; control characters are none
     uint64_t leads      # all characters whose first byte is b, for bit b - 0xC0
 
 cdef enum:

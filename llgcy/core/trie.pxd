@@ -9,46 +9,23 @@ cdef struct Node:
 cdef enum:
     GROUP = 0xFFFFFF
 
-# First bytes of characters that patterns seldom tell apart are of one kind: decimal digits, letters up to f and beyond in either case, control
-# characters; beyond ASCII, those that begin no white space. Every other one is a kind of its own.
+# Kinds of characters, by the first byte: an ASCII one that may stand in a JSON string is a kind of its own, with the byte as its number.
+# Beyond ASCII those are one kind that patterns seldom tell apart: 2 to 14.
 cdef enum:
-    DIGIT = 0
-    HEX_SMALL = 1           # a to f
-    SMALL = 2               # g to z
-    HEX_CAPITAL = 3
-    CAPITAL = 4
-    CONTROL = 5
-    OWN = 6                 # the first of the kinds of one byte, of which there are 34
-    LEAD = 40               # C2, E1, E2, E3, EF
-    LEAD_OF_TWO = 45        # C3 to DF
-    LEAD_OF_MORE = 46       # E0, E4 to EE, F0 to F4
-    BROKEN = 63             # a byte that no character has there, if the text before it is whole
+    BROKEN = 0              # a byte that no character has there, if the text before it is whole
+    CONTROL = 1             # below 0x20
 
 cdef inline int kind_of(uint8_t byte) noexcept nogil:
-    """The kind of the first byte of a character."""
-    if byte >= 0x80:
-        if byte == 0xC2:
-            return LEAD
-        if 0xE1 <= byte <= 0xE3:
-            return LEAD + 1 + byte - 0xE1
-        if byte == 0xEF:
-            return LEAD + 4
-        return LEAD_OF_TWO if byte < 0xE0 else LEAD_OF_MORE
-    if byte < 0x20:
-        return CONTROL
-    if byte < 0x30:
-        return OWN + byte - 0x20
-    if byte < 0x3A:
-        return DIGIT
-    if byte < 0x41:
-        return OWN + 16 + byte - 0x3A
-    if byte < 0x5B:
-        return HEX_CAPITAL if byte < 0x47 else CAPITAL
-    if byte < 0x61:
-        return OWN + 23 + byte - 0x5B
-    if byte < 0x7B:
-        return HEX_SMALL if byte < 0x67 else SMALL
-    return OWN + 29 + byte - 0x7B
+    """The kind of a character with this first byte."""
+    if byte < 0x80:
+        return byte if byte >= 0x20 else CONTROL
+    if byte < 0xE0:
+        return byte - 0xC0 if byte == 0xC2 or byte == 0xC3 else byte - 0xCC if byte == 0xD0 or byte == 0xD1 else 6
+    if byte < 0xE4:
+        return 7 + byte - 0xE0
+    if byte < 0xEF:
+        return 11 if byte < 0xEA else 12
+    return 13 if byte == 0xEF else 14
 
 cdef struct Entry:          # a token to be sorted
     uint64_t head           # its first eight bytes, so that most comparisons end here; set by sort_entries
@@ -75,7 +52,7 @@ cdef class Trie:
 cdef class Vocabulary:
     """What masks need of a tokenizer; shared by all grammars compiled for it."""
     cdef readonly Trie trie
-    cdef uint64_t* kinds                        # by node of the trie: the set of the kinds of characters in its subtree, owned
+    cdef uint64_t* kinds                        # by node of the trie, two words each: the set of the kinds of characters in its subtree, owned
     cdef int32_t* heights                       # ... and how many bytes its longest text has, owned
     cdef readonly int32_t size                  # ids, padding included
     cdef readonly int32_t words                 # 32-bit words of a mask

@@ -248,11 +248,11 @@ cdef class Vocabulary:
 
     cdef int sort_kinds(self) except -1:
         """Fills `kinds` and `heights`: what each node adds on the way down, then what its children have."""
-        cdef int32_t i, j, depth = 0, size = self.trie.size
+        cdef int32_t i, j, kind, depth = 0, size = self.trie.size
         cdef uint8_t byte
         cdef int32_t* places = NULL         # in a character, by depth; -1: behind a broken one
         cdef int32_t* ends = NULL
-        self.kinds = <uint64_t*>allocate(size * sizeof(uint64_t))
+        self.kinds = <uint64_t*>allocate(2 * <size_t>size * sizeof(uint64_t))
         self.heights = <int32_t*>allocate(size * sizeof(int32_t))
         try:
             places = <int32_t*>allocate((<size_t>self.trie.longest + 2) * sizeof(int32_t))
@@ -262,18 +262,21 @@ cdef class Vocabulary:
                 while i >= ends[depth]:
                     depth -= 1
                 byte = self.trie.nodes[i].label >> 24
-                self.kinds[i] = <uint64_t>1 << kind_of(byte) if places[depth] == 0 else 0
+                if places[depth] == 0:
+                    kind = kind_of(byte)
+                    self.kinds[2 * i + (kind >> 6)] |= <uint64_t>1 << (kind & 63)
                 if places[depth] == 0 and byte < 0x80:
                     places[depth + 1] = 0
                 elif places[depth] < 0 or advance(places[depth], byte, &places[depth + 1]) == REFUSED:
                     places[depth + 1] = -1
-                    self.kinds[i] |= <uint64_t>1 << BROKEN
+                    self.kinds[2 * i] |= <uint64_t>1 << BROKEN
                 depth += 1
                 ends[depth] = self.trie.nodes[i].end
             for i in range(size - 1, -1, -1):
                 j = i + 1
                 while j < self.trie.nodes[i].end:
-                    self.kinds[i] |= self.kinds[j]
+                    self.kinds[2 * i] |= self.kinds[2 * j]
+                    self.kinds[2 * i + 1] |= self.kinds[2 * j + 1]
                     self.heights[i] = max(self.heights[i], self.heights[j])
                     j = self.trie.nodes[j].end
                 self.heights[i] += 1
