@@ -228,8 +228,9 @@ WHITE = [white + rest for white in (b" ", b"\n  ", b"\t\r\n", b" " * 20, b" " * 
 
 
 @pytest.mark.parametrize("options", [{}, {"surrounding_space": True}, {"whitespace": "compact"}, {"whitespace": "indent=2"}])
-@pytest.mark.parametrize("schema", [True, {"type": "number", "minimum": 1}, {"type": "object", "properties": {"a": {"type": ["integer", "object"]}}, "maxProperties": 2},
-                                    {"type": "array", "items": {"type": ["number", "array"]}, "maxItems": 2}, {"type": "array", "uniqueItems": True}])
+@pytest.mark.parametrize("schema", [True, {"type": "number", "minimum": 1}, {"type": "array", "uniqueItems": True},
+                                    {"type": "object", "properties": {"a": {"type": ["integer", "object"]}}, "maxProperties": 2},
+                                    {"type": "array", "items": {"type": ["number", "array"]}, "maxItems": 2}])
 def test_white_space_in_front_of_tokens(schema, options):
     """Tokens that begin with white space, against the same tokens taken byte by byte."""
     tokens = [*WHITE, *(bytes([b]) for b in range(256))]

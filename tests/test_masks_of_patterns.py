@@ -46,7 +46,8 @@ def test_masks_of_patterns_that_treat_characters_alike(seed):
     bounds = rng.choice([{}, {}, {"minLength": 5}, {"maxLength": 9}, {"minLength": 3, "maxLength": 60}])
     schema = {"type": "string", "pattern": pattern, **bounds}
     if rng.random() < 0.3:
-        schema = {"type": "object", "patternProperties": {pattern: {"type": "integer"}}, "properties": {"ab": {}, "a-b": {}}, "additionalProperties": False}
+        schema = {"type": "object", "patternProperties": {pattern: {"type": "integer"}}, "properties": {"ab": {}, "a-b": {}},
+                  "additionalProperties": False}
     try:
         compiled = llgcy.compile(llgcy.Grammar.from_json_schema(schema, **rng.choice([{}, {}, {"escapes": '"\\u'}])), tokenizer)
     except llgcy.UnsatisfiableError:

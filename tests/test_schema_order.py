@@ -1,9 +1,13 @@
 """The order of properties: documented cases, and that merging keeps what can be kept."""
+import itertools
+import json
 import random
 
+import jsonschema_rs
 import pytest
 from schema_walk import accepts, build
 
+import llgcy
 from llgcy.schema.order import merge
 
 
@@ -77,3 +81,39 @@ def test_merge_keeps_every_order_that_agrees(seed):
 def test_merge_of_contradicting_orders_has_each_name_once():
     assert merge([["a", "b"], ["b", "a"], ["c", "a"]]) in (["c", "a", "b"], ["a", "b", "c"], ["a", "c", "b"])
     assert sorted(merge([["a", "b", "c"], ["c", "a"], ["b", "d", "a"]])) == list("abcd")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_names_left_behind_in_alternatives(seed):
+    """Objects in the declared order, all of them, against a validator; and each key that may begin leads to an end."""
+    rng = random.Random(seed)
+    names, values = "abcde"[:rng.randint(3, 5)], [0, 1]
+    branches = []
+    for _ in range(rng.randint(2, 6)):
+        some = [n for n in names if rng.random() < 0.7]
+        branches.append({"properties": {n: rng.choice([{"const": rng.choice(values)}, {"type": "integer"}]) for n in some},
+                         "required": [n for n in some if rng.random() < 0.6],
+                         **rng.choice([{}, {"additionalProperties": False}, {"maxProperties": 2}])})
+    schema = {"type": "object", "properties": {n: {"enum": values} for n in names}, "additionalProperties": False, rng.choice(["anyOf", "oneOf"]): branches}
+    validator = jsonschema_rs.validator_for(schema)
+    wanted = set()
+    for members in itertools.product([None, *values], repeat=len(names)):
+        instance = {n: v for n, v in zip(names, members) if v is not None}
+        if validator.is_valid(instance):
+            wanted.add(json.dumps(instance, separators=(",", ":")))
+    if not wanted:
+        return
+    tokenizer = llgcy.Tokenizer.from_vocab([*(bytes([b]) for b in range(128)), None], eos_token_id=128)
+    matcher = llgcy.compile(llgcy.Grammar.from_json_schema(schema, whitespace="compact"), tokenizer).matcher()
+    alphabet = sorted(set(b"".join([n.encode() for n in names]) + b'01":,{}'))
+    bitmask = llgcy.allocate_bitmask(1, tokenizer.vocab_size)
+    found, todo = set(), [""]
+    while todo:                         # what the masks spell with these characters, not `0.0`
+        text = todo.pop()
+        matcher.reset()
+        assert matcher.accept_bytes(text.encode())
+        if matcher.is_accepting():
+            found.add(text)
+        matcher.fill_next_token_bitmask(bitmask)
+        todo += [text + chr(b) for b in alphabet if bitmask[0, b >> 5] >> (b & 31) & 1]
+    assert found == wanted

@@ -417,11 +417,11 @@ class Emptiness:
         """Which name to decide first: one that is required and asked most about, but last of all those with hard tests."""
         fs, asked = self.formulas, keys.questions(component)[1]
 
-        def rank(o):
-            atoms = asked[o]
-            hard = len(atoms) > TESTS and sum(not is_plain(fs, fs.nodes[a][2]) for a in atoms) > TESTS
-            return hard, not required >> o & 1, -len(atoms), o
-        return min(names, key=rank)
+        names = sorted(names, key=lambda o: (not required >> o & 1, -len(asked[o]), o))
+        for o in names:
+            if len(asked[o]) <= TESTS or sum(not is_plain(fs, fs.nodes[a][2]) for a in asked[o]) <= TESTS:
+                return o
+        return names[0]
 
     def divided(self, keys, rules, component, outcome, available, count):
         """Coroutine: the classes of a member's value, {residual: value formulas}, and formulas to be asked instead (see `split`).

@@ -77,6 +77,7 @@ class Keys:
         self.divide()
         self.masks = {}                 # set of outcomes by string formula
         self.asked = {}                 # by component: what it asks about each outcome
+        self.alone = {}                 # by component: (set of one outcome, atom) of the atoms that ask about one name
         self.rules = {}                 # Rules by the formula that they stand for
         self.split = {}                 # see `parts`
 
@@ -206,12 +207,11 @@ class Keys:
     def without(self, component, outcomes):
         """The component where these names do not come any more."""
         fs = self.formulas
-        touched, by, _ = self.questions(component)
-        truths = {}
-        for o in bits(touched & outcomes):
-            for atom in by[o]:
-                if fs.nodes[atom][1] in fs.single:
-                    truths[atom] = FALSE
+        alone = self.alone.get(component)
+        if alone is None:
+            alone = self.alone[component] = [(self.mask(fs.nodes[atom][1]), atom) for atom in fs.support(component)
+                                             if fs.nodes[atom][0] == "some" and fs.nodes[atom][1] in fs.single]
+        truths = {atom: FALSE for mask, atom in alone if mask & outcomes}
         return fs.assign(component, truths) if truths else component
 
     def parts(self, residual):

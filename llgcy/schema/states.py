@@ -115,6 +115,8 @@ class ObjectKind:
                 possible = group
             if possible:
                 found |= bit
+            elif passed and self.closed(rules, state.components, self.skipped(state.last, o)) is None:
+                break                       # names left behind were needed, and whoever comes later leaves them behind too
         return found
 
     def before_settling(self, state):
