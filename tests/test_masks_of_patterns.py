@@ -65,3 +65,19 @@ def test_masks_of_patterns_that_treat_characters_alike(seed):
         if not allowed:
             break
         matcher.accept_token(rng.choice(allowed))
+
+
+@pytest.mark.parametrize("bounds", [(0, 3), (2, 9), (0, 40), (7, 8)])
+def test_masks_by_the_number_of_characters(bounds):
+    """Every token of a mask, against the tokens taken one by one; escapes and begun characters count as well."""
+    tokenizer = llgcy.Tokenizer.default()
+    schema = {"type": "string", "minLength": bounds[0], "maxLength": bounds[1]}
+    matcher = llgcy.compile(llgcy.Grammar.from_json_schema(schema), tokenizer).matcher()
+    bitmask = llgcy.allocate_bitmask(1, tokenizer.vocab_size)
+    ids = [id for id, token in enumerate(tokenizer.text_tokens()) if token]
+    for part in (b'"', "é".encode(), b"\\n", "漢".encode(), b"ab", b"\\ud83d\\ude00", b"c", b"defghijk" * 4):
+        if not matcher.accept_bytes(part):
+            break
+        matcher.fill_next_token_bitmask(bitmask)
+        bits = numpy.unpackbits(bitmask.view(numpy.uint8), bitorder="little")[:tokenizer.vocab_size]
+        assert not [tokenizer.token_bytes(id) for id in ids if bits[id] != (matcher.validate_tokens([id]) == 1)], part

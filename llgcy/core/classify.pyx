@@ -128,6 +128,7 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
     cdef Leaf* stack = NULL
     cdef int32_t* ends = NULL
     cdef int32_t* first = NULL
+    cdef int32_t* counts = NULL
     cdef Gathered gathered
     cdef int32_t i = 0, depth = 0, g, t, k, highest = 0
     cdef int r
@@ -146,18 +147,18 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
     ends = <int32_t*>malloc((trie.longest + 2) * sizeof(int32_t))
     if counted:
         first = <int32_t*>malloc((trie.tokens + 1) * sizeof(int32_t))
+        counts = <int32_t*>malloc((trie.longest + 2) * sizeof(int32_t))
         out.counted = <int32_t*>malloc((trie.tokens + 1) * sizeof(int32_t))
         out.characters = <int32_t*>malloc((trie.tokens + 1) * sizeof(int32_t))
     try:
         if out.inside == NULL or stack == NULL or ends == NULL or (
-                counted and (first == NULL or out.counted == NULL or out.characters == NULL)):
+                counted and (first == NULL or counts == NULL or out.counted == NULL or out.characters == NULL)):
             raise MemoryError()
         with nogil:
             stack[0], ends[0] = leaf[0], trie.size
-            if not counted:
-                lock.acquire()
-                held = RUN
-                knows = machine.leaf_alike(leaf, &memos[0].alike)
+            lock.acquire()
+            held = RUN
+            knows = machine.leaf_alike(leaf, &memos[0].alike)
             while i < trie.size:
                 while i >= ends[depth]:
                     depth -= 1
@@ -178,7 +179,11 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
                             memo = memo_of(memos, here, machine, lock, &held)
                             memo.run = t
                         if vocabulary.heights[i] <= memo.run:
-                            put_inside(out, trie, i)
+                            if counted:
+                                k = count_inside(out, trie, i, here.k - leaf.k, first, ends + depth + 1, counts)
+                                highest = k if k > highest else highest
+                            else:
+                                put_inside(out, trie, i)
                             i = node.end
                             continue
                     if byte < 0x80 and memo.alike.ascii[byte >> 6] >> (byte & 63) & 1:
@@ -218,6 +223,7 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
         free(stack)
         free(ends)
         free(first)
+        free(counts)
         free(gathered.leaves)
     if counted:
         out.bytes += 8 * out.tokens
@@ -272,6 +278,27 @@ cdef void put_inside(Classification out, Trie trie, int32_t node) noexcept nogil
     for t in range(low, high):
         out.inside[trie.ids[t] >> 5] |= <uint32_t>1 << (trie.ids[t] & 31)
     out.tokens += high - low
+
+
+cdef int32_t count_inside(
+        Classification out, Trie trie, int32_t node, int32_t characters, int32_t* first, int32_t* ends, int32_t* counts) noexcept nogil:
+    """The same, with the characters of each, begun ones too, of which there are some before the node. The most that any has."""
+    cdef int32_t i, t, g, depth = 0, most = 0
+    ends[0], counts[0] = trie.nodes[node].end, characters
+    for i in range(node, trie.nodes[node].end):
+        while i >= ends[depth]:
+            depth -= 1
+        counts[depth + 1] = counts[depth] + ((trie.nodes[i].label >> 24 & 0xC0) != 0x80)
+        depth += 1
+        ends[depth] = trie.nodes[i].end
+        g = <int32_t>(trie.nodes[i].label & GROUP) - 1
+        if g >= 0:
+            most = max(most, counts[depth])
+            for t in range(trie.starts[g], trie.starts[g + 1]):
+                out.inside[trie.ids[t] >> 5] |= <uint32_t>1 << (trie.ids[t] & 31)
+                first[out.tokens], out.counted[out.tokens] = counts[depth], trie.ids[t]
+                out.tokens += 1
+    return most
 
 
 cdef Classification classify_roaming(Machine machine, Vocabulary vocabulary, Lock lock, const Leaf* leaf, Classification free_):

@@ -9,7 +9,7 @@ from llgcy.core.number cimport Numbers
 from llgcy.core.state cimport ALIVE, ASK, CROSS, DEAD, Leaf, State
 from llgcy.core.store cimport Arena, Budget, Index, Probe, hash_bytes, mix
 from llgcy.core.strings cimport Strings, View
-from llgcy.core.unescape cimport QUOTE, REFUSED, advance
+from llgcy.core.unescape cimport QUOTE, REFUSED, WITHIN, advance
 
 from llgcy.errors import LimitError, UnclearError
 
@@ -987,14 +987,20 @@ cdef class JsonMachine(Machine):
         return self.strings.roams(at)
 
     cdef int ready_leaf_step(self, const Leaf* at, uint8_t byte, Leaf* out) noexcept nogil:
+        cdef const View* view = <const View*>self.strings.views.at(at.lang)
         cdef Leaf new = at[0]
         cdef int32_t v
-        if not (<const View*>self.strings.views.at(at.lang)).free:
+        # Nothing but the number of characters matters at most.
+        if not view.free and (self.strings.escapes or view.names or view.v or view.count != 1):
             return MISS
         v = advance(at.pos, byte, &new.pos)
         if v == QUOTE or v == REFUSED:
             return MISS if v == QUOTE else DEAD
         new.u = -1
+        if not view.free:
+            if at.k >= view.windows.high:
+                return MISS
+            new.k += v != WITHIN and at.k < view.horizon
         out[0] = new
         return ALIVE
 
