@@ -86,8 +86,9 @@ class Order:
             return self.group(place.how, [self.fold(p, own, path) for p in place.parts])
         if isinstance(place, Constant):
             return own(place)
-        sub, path = place.sub, (*path, place)
-        if sub.keys() & _IN_PLACE:
+        sub = place.sub
+        if not _IN_PLACE.isdisjoint(sub):
+            path = (*path, place)
             parts = [] if "properties" in sub else [own(place)]
             for word, value in sub.items():
                 if word == "properties":
@@ -125,7 +126,7 @@ class Order:
 
     def listing(self, place, own):
         """The merged names of what ``own`` lists."""
-        if isinstance(place, Node) and not place.sub.keys() & _IN_PLACE:
+        if isinstance(place, Node) and _IN_PLACE.isdisjoint(place.sub):
             return list(own(place))
         lists = {}
 
@@ -213,7 +214,7 @@ _DECLARING = _IN_PLACE | {"properties", "patternProperties", "additionalProperti
 
 def declares(node):
     """Whether a node can say anything about the order of a value or of something inside it."""
-    return bool(node.sub.keys() & _DECLARING)
+    return not _DECLARING.isdisjoint(node.sub)
 
 
 def merge(lists):

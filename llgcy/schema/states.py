@@ -244,11 +244,14 @@ class ObjectKind:
         Their values are disjoint, but where the residual had to be split on another name first: then the states exclude
         each other.
         """
+        keys, solver = self.keys, self.solver
+        last, used, count = self.after(state, o)
+        if not state.components:        # the rules alone decide, as in most objects
+            demand = state.rules.demand(o)
+            return self.alive([(demand, state.rules, ())], last, used, count) if demand != NOTHING and solver.inhabited(demand) else []
         asked = self.asked(state, o)
         if asked is None:
             return []
-        keys, solver = self.keys, self.solver
-        last, used, count = self.after(state, o)
         available, todo, ways = self.available(last, used), [asked], []
         while todo:
             rules, asking, others = todo.pop()
