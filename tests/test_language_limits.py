@@ -60,6 +60,18 @@ def test_long_chains_of_rules(made):
     rules = [(f"r{i}", f'r{i + 1} r{i + 1} "a"?') for i in range(200)]            # 2 ** 200 copies of the last one, all of which may be empty
     assert made("r0", *rules, ("r200", '"b"?')).accepts("")
     assert made("r0", *rules[:4], ("r4", '"b"?')).accepts("bab")
+    started = time.monotonic()
+    grammar = made("r0", *rules[:12], ("r12", '"b"?'))              # 4,096 of them in one lexeme, where lexing is exact
+    assert grammar.accepts("ba" * 1000 + "b" * 1000) and not grammar.accepts("b" * 4097 + "a" * 4097)
+    assert time.monotonic() - started < 60                             # a second or so; without limits it took hours
+
+
+def test_regexes_whose_states_are_large():
+    """What a look at two lexemes may cost is bounded by what is compared, not by the number of states alone."""
+    started = time.monotonic()
+    compiled = llgcy.compile(llgcy.Grammar.from_regex("((a?b?a?){0,3}c?)" * 400), llgcy.Tokenizer.single_byte())
+    assert compiled.matcher().accept_tokens(b"abacab" * 20) == 120
+    assert time.monotonic() - started < 60                             # some seconds; all states took minutes
 
 
 def test_a_shortest_text_without_end(made):

@@ -1,5 +1,6 @@
 """Kinds of regular expressions that once went wrong, each over its whole neighbourhood."""
 import itertools
+import random
 import re
 
 import pytest
@@ -57,3 +58,35 @@ def test_look_ahead_inside_of_look_behind_is_right_or_refused(inner, before):
             except GrammarError:
                 continue
             assert verdicts(store, term, words) == {word for word in words if compiled.fullmatch(word)}, pattern
+
+
+@pytest.mark.parametrize("part", ["a?b?", "a?b?c?", "[ab]?b*", "a{0,2}b{0,3}"])
+def test_chains_of_optional_parts_stay_small(part):
+    """A state is a place in the chain, not a set of places: it holds all that is behind the first one."""
+    regexes = Regexes("chars")
+    state = to_chars(parse(part * 600, "python"), regexes)
+    before = regexes.stats()["terms"]
+    for byte in b"ab" * 300:
+        state = regexes.step(state, byte)
+    assert regexes.accepts(state) and regexes.stats()["terms"] - before < 30_000
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_chains_of_optional_parts_mean_what_they_say(seed):
+    chance = random.Random(seed)
+    bodies = ["a", "b", "ab", "[ab]", "(?:a|bb)", "(?:ab?)"]
+
+    def chain(depth):
+        parts = []
+        for _ in range(chance.randrange(1, 6)):
+            nested = depth > 0 and chance.random() < 0.3
+            body = chain(depth - 1) if nested else chance.choice(bodies)
+            copies = chance.choice(["?", "{0,2}"] if nested else ["?", "?", "*", "{0,2}", "{1,2}", ""])         # the oracle tries all ways
+            parts.append(f"(?:{body}){copies}")
+        return "|".join(["".join(parts)] + ["".join(parts[chance.randrange(len(parts)):]) for _ in range(chance.randrange(3))])
+
+    pattern = chain(1)
+    regexes, oracle = Regexes("chars"), re.compile(pattern)
+    start = to_chars(parse(pattern, "python"), regexes)
+    words = ["".join(letters) for n in range(7) for letters in itertools.product("ab", repeat=n)]
+    assert verdicts(regexes, start, words) == {word for word in words if oracle.fullmatch(word)}, pattern

@@ -18,6 +18,10 @@ from llgcy.core.state cimport DEAD, State
 from llgcy.core.tables cimport CUTS, GrammarTables
 
 
+cdef enum:
+    OPERANDS = 16               # of a union or intersection: what they cost together is what an edge costs
+
+
 cdef object bit(object i):
     """The set of one number; sets are wider than any C integer."""
     return 1 << i
@@ -221,6 +225,13 @@ cdef class Overlaps:
             self.settled = False
         return self.fuel < 0
 
+    cdef int32_t _edges(self, int32_t term, const Edge** out) except -1:
+        """The edges of a term, and how many. To find them may take more than to look at them."""
+        cdef size_t before = self.regexes.combined
+        cdef int32_t n = self.regexes.edges_at(term, out)
+        self._spend(n + <int64_t>((self.regexes.combined - before) // OPERANDS))
+        return n
+
     cdef object _goes_on(self, int32_t term):
         """Bytes that go on in a term."""
         cdef const Edge* edges = NULL
@@ -228,11 +239,10 @@ cdef class Overlaps:
         out = self.goes_on.get(term)
         if out is None:
             out = 0
-            n = self.regexes.edges_at(term, &edges)
+            n = self._edges(term, &edges)
             for i in range(n):
                 out |= bit(edges[i].last + 1) - bit(edges[i].first)
             self.goes_on[term] = out
-            self._spend(n)
         return out
 
     def _pair(self, a, b):
@@ -279,9 +289,8 @@ cdef class Overlaps:
         """The pairs of states that one more byte leads to."""
         cdef const Edge* x = NULL
         cdef const Edge* y = NULL
-        cdef int32_t i = 0, k = 0, n = self.regexes.edges_at(s, &x), m = self.regexes.edges_at(t, &y)
+        cdef int32_t i = 0, k = 0, n = self._edges(s, &x), m = self._edges(t, &y)
         out = []
-        self._spend(n + m)
         while i < n and k < m:
             if x[i].last < y[k].first:
                 i += 1

@@ -112,6 +112,7 @@ cdef class Regexes:
     cdef readonly int32_t all       # any text
     cdef readonly size_t fuel       # edges that one search for a text may look at
     cdef readonly size_t searches   # searches made so far
+    cdef size_t combined            # operands of unions and intersections put in order so far
     cdef readonly size_t visited    # edges looked at by all of them
     cdef Arena terms                # of Term
     cdef Arena cells                # of int32: payloads, edges, shifts
@@ -170,11 +171,14 @@ cdef class Regexes:
     cdef int32_t negate(self, int32_t a) except -1 nogil
     cdef int32_t join(self, int32_t a, int32_t b) except -1 nogil
     cdef int32_t link(self, int32_t a, int32_t b) except -1 nogil
+    cdef bint copies(self, int32_t a, int32_t* body, uint64_t* low, uint64_t* high) noexcept nogil
     cdef int32_t times(self, int32_t a, uint32_t low, uint32_t high) except -1 nogil
     cdef int32_t look(self, Kind kind, int32_t a) except -1 nogil
     cdef int flatten(self, size_t base, Kind kind) except -1 nogil
     cdef size_t tidy(self, size_t base) noexcept nogil
     cdef bint opposed(self, size_t base) noexcept nogil
+    cdef size_t absorb(self, size_t base) except 0 nogil
+    cdef bint has_fewer(self, int32_t a, int32_t b) noexcept nogil
     cdef bint merge_runs(self, size_t base, int form) except -1 nogil
     cdef int32_t still(self, int32_t a, int depth) except -1 nogil
     cdef int32_t moving(self, int32_t a, int depth) except -1 nogil

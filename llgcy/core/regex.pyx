@@ -32,6 +32,8 @@ cdef enum:
     DEEPEST_DIVE = 1 << 16      # symbols of a text that is looked for without looking aside
     DEEPEST = 500               # nesting of look-around and what is around it
     CONDITIONAL_COPIES = 32     # of a body that may read nothing under a condition
+    FEW_OPERANDS = 32           # of a union, each of which is compared with each other one
+    FARTHEST_REST = 64          # parts that may be empty, behind which the rest of a concatenation is looked for among other alternatives
     LARGEST = 0x10FFFF          # code point
 
 cdef struct Run:        # an alternative that is head · body{low,high} · tail
@@ -599,6 +601,7 @@ cdef class Regexes:
             self.items.length = base + 1
         while self.items.length > base + 1:
             self.flatten(base, K_OR)
+            self.combined += self.items.length - base
             nullable = empty = False
             m, classes = base, 0
             self.ranges.length = 0
@@ -629,7 +632,7 @@ cdef class Regexes:
             if n > 1 and self.opposed(base):
                 self.items.length = base
                 return self.all
-            if n < 2 or not (self.merge_runs(base, 0) or self.merge_runs(base, 1)):
+            if n < 2 or self.absorb(base) < 2 or not (self.merge_runs(base, 0) or self.merge_runs(base, 1)):
                 break
         n = self.items.length - base
         self.items.length = base
@@ -638,6 +641,57 @@ cdef class Regexes:
         if n == 1:
             return self.items.data[base]
         return self.intern(K_OR, 0, <int32_t>n, 0, 0, self.items.data + base, <int32_t>n)
+
+    cdef size_t absorb(self, size_t base) except 0 nogil:
+        """Drop the (sorted) operands that are the rest of another one behind what may be empty; how many are left.
+
+        Without it a chain of optional parts has a state for each set of places in it, as large as the chain.
+        """
+        cdef size_t i, k, n = self.items.length - base, m = base, dropped = self.spine.length
+        cdef int32_t* x = self.items.data + base
+        cdef const int32_t* operands
+        cdef int32_t rest, step
+        cdef Term* t
+        for i in range(n):
+            rest = x[i]
+            for step in range(FARTHEST_REST):
+                t = self.term(rest)
+                if t.kind != K_CAT or self.term(t.a).flags & (NULLABLE | LOCATED | OPEN) != NULLABLE:
+                    break
+                rest = t.b
+                if contains(x, n, rest):
+                    push(&self.spine, rest)
+                t = self.term(rest)
+                if t.kind == K_OR and <size_t>t.b <= n + 1:
+                    operands = <const int32_t*>self.cells.at(t.a)
+                    for k in range(t.b):
+                        if contains(x, n, operands[k]):
+                            push(&self.spine, operands[k])
+                if n <= FEW_OPERANDS:
+                    for k in range(n):
+                        if k != i and self.has_fewer(x[k], rest):
+                            push(&self.spine, x[k])
+        if self.spine.length > dropped:
+            sort(self.spine.data + dropped, self.spine.length - dropped)
+            for i in range(n):
+                if not contains(self.spine.data + dropped, self.spine.length - dropped, x[i]):
+                    self.items.data[m] = x[i]
+                    m += 1
+            self.spine.length = dropped
+            self.items.length = m
+        return self.items.length - base
+
+    cdef bint has_fewer(self, int32_t a, int32_t b) noexcept nogil:
+        """Are both of the form body{..} rest, the same but for the counts, and those of a within those of b?"""
+        cdef Term* t = self.term(a)
+        cdef Term* u = self.term(b)
+        cdef int32_t one, other
+        cdef uint64_t low, high, least, most
+        if (t.b if t.kind == K_CAT else EMPTY) != (u.b if u.kind == K_CAT else EMPTY):
+            return False
+        self.copies(t.a if t.kind == K_CAT else a, &one, &low, &high)
+        self.copies(u.a if u.kind == K_CAT else b, &other, &least, &most)
+        return one == other and least <= low and high <= most and not self.term(one).flags & OPEN
 
     cdef bint merge_runs(self, size_t base, int form) except -1 nogil:
         """Merge alternatives that differ only in the counts of one repetition, where the counts leave no gap.
@@ -726,6 +780,7 @@ cdef class Regexes:
         cdef uint32_t least, most
         while self.items.length > base + 1:
             self.flatten(base, K_AND)
+            self.combined += self.items.length - base
             m, nots, any_flags, all_flags = base, 0, 0, NULLABLE
             for i in range(base, self.items.length):
                 x = self.items.data[i]
@@ -861,24 +916,35 @@ cdef class Regexes:
 
     cdef int32_t link(self, int32_t a, int32_t b) except -1 nogil:
         """a, then b, where a is no concatenation. Neighbouring copies of one body are counted together."""
-        cdef Term* t = self.term(b)
-        cdef Term* s = self.term(a)
-        cdef int32_t rest = EMPTY, body = a
-        cdef uint64_t low = 1, high = 1
-        if t.kind == K_CAT:
-            rest = t.b
-            t = self.term(t.a)
-        if t.kind == K_REPEAT and not t.flags & OPEN:
-            if s.kind == K_REPEAT:
-                body, low, high = s.a, s.low, s.high
-            if body == t.a:
-                low += t.low
-                high = ENDLESS if high == ENDLESS or t.high == ENDLESS else high + t.high
+        cdef int32_t rest = EMPTY, next = b, body, other
+        cdef uint64_t low, high, fewest, most
+        if self.term(b).kind == K_CAT:
+            rest, next = self.term(b).b, self.term(b).a
+        if not self.term(next).flags & OPEN and self.copies(next, &other, &fewest, &most):
+            self.copies(a, &body, &low, &high)
+            if body == other:
+                low += fewest
+                high = ENDLESS if high == ENDLESS or most == ENDLESS else high + most
                 if low <= MOST_COPIES and (high <= MOST_COPIES or high == ENDLESS):
                     a, b = self.times(body, <uint32_t>low, <uint32_t>high), rest
                     if b == EMPTY:
                         return a
         return self.intern(K_CAT, a, b, 0, 0, NULL, 0)
+
+    cdef bint copies(self, int32_t a, int32_t* body, uint64_t* low, uint64_t* high) noexcept nogil:
+        """What a repetition repeats, and how often, an optional term among them; false: it is none, so one copy of itself."""
+        cdef Term* t = self.term(a)
+        cdef const int32_t* operands
+        body[0], low[0], high[0] = a, 1, 1
+        if t.kind == K_REPEAT:
+            body[0], low[0], high[0] = t.a, t.low, t.high
+            return True
+        if t.kind == K_OR and t.b == 2:
+            operands = <const int32_t*>self.cells.at(t.a)
+            if operands[0] == EMPTY:
+                body[0], low[0] = operands[1], 0
+                return True
+        return False
 
     cdef int32_t times(self, int32_t a, uint32_t low, uint32_t high) except -1 nogil:
         """low to high copies of a."""
