@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from llgcy.bitmask import allocate_bitmask
-from llgcy.content import Content, field, json_text
+from llgcy.content import Content, Kept, field, json_text
 from llgcy.core.config import GrammarMachine
 from llgcy.core.json import JsonMachine
 from llgcy.core.machine import Machine
@@ -54,9 +54,18 @@ class _Schema:
         self.ready = [automaton]
         self.warnings: tuple[str, ...] = tuple(automaton.warnings)
         # What is read again later must not have changed meanwhile.
-        self.schema = json_text(given)
+        self.kept = Kept(given)
         self.options = self.options._replace(resources={uri: json_text(document) for uri, document in self.options.resources.items()})
-        self.content: Content | None = {"kind": "json_schema", "schema": self.schema, **self.layout._asdict(), **self.options._asdict()}
+
+    @property
+    def schema(self) -> str:
+        """The schema as JSON text."""
+        return self.kept.text
+
+    @property
+    def content(self) -> Content | None:
+        """See `llgcy.content`."""
+        return {"kind": "json_schema", "schema": self.schema, **self.layout._asdict(), **self.options._asdict()}
 
     def machine(self, budget: Budget, horizon: int, tokens: _Tokens | None = None) -> Machine:
         try:

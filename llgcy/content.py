@@ -5,6 +5,7 @@ keeps numbers exact and does not change when the caller's dict does.
 """
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import marshal
@@ -42,6 +43,36 @@ def json_text(value: Any) -> str:
         if "Circular" in str(error):
             raise GrammarError("the value holds itself, so it has no JSON text; say by $ref what recurs") from None
     return _written_out(value)
+
+
+class Kept:
+    """A JSON value as it stands now, whatever becomes of its lists and dicts later. Its text is written when somebody asks for it.
+
+    To copy a schema takes a tenth of the time that its text takes, which nobody needs who compiles it once.
+
+    Parameters
+    ----------
+    value
+        As for `json_text`, which says what it may be, now or when the text is asked for.
+
+    Examples
+    --------
+    >>> schema = {"enum": [1]}
+    >>> kept = Kept(schema)
+    >>> schema["enum"].append(2)
+    >>> kept.text
+    '{"enum":[1]}'
+    """
+
+    def __init__(self, value: Any):
+        try:
+            self._copy = marshal.dumps(value, 2)        # the last version that refuses what holds itself
+        except ValueError:
+            self.text = json_text(value)
+
+    @functools.cached_property
+    def text(self) -> str:
+        return json_text(marshal.loads(self._copy))
 
 
 def _written_out(value: Any) -> str:

@@ -20,13 +20,14 @@ class _Instances(api._Schema):
     """A schema for texts that are finished, in any order and spelling."""
 
     validating = True
+    content = None
 
     def __init__(self, schema: Any, **options: Any):
         fixed = {"property_order", "number_spelling", "separators", *Layout._fields}.intersection(options)
         if fixed:
             raise TypeError(f"a validator has no option {min(fixed)!r}: it takes any order of properties, any spelling and any white space")
         super().__init__(schema, property_order="any", number_spelling="any", **options)
-        self.layout, self.content = Layout(max_whitespace=LONGEST, surrounding_space=True), None
+        self.layout = Layout(max_whitespace=LONGEST, surrounding_space=True)
 
 
 class Validator:

@@ -72,21 +72,24 @@ class Formulas:
     # ------------------------------------------------------------------------------------------------ nodes
     def node(self, content, zero, depth):
         number = self.index.get(content)
-        if number is None:
-            number = len(self.nodes)
-            if number > NODES:
-                raise LimitError(f"the schema needs more than {NODES} formulas")
-            if depth > DEPTH:
-                raise LimitError(f"the schema nests more than {DEPTH} levels of allOf, anyOf, oneOf, not and if at one place")
-            self.index[content] = number
-            self.nodes.append(content)
-            self.zeros.append(zero)
-            self.depths.append(depth)
+        return self.added(content, zero, depth) if number is None else number << 1
+
+    def added(self, content, zero, depth):
+        number = len(self.nodes)
+        if number > NODES:
+            raise LimitError(f"the schema needs more than {NODES} formulas")
+        if depth > DEPTH:
+            raise LimitError(f"the schema nests more than {DEPTH} levels of allOf, anyOf, oneOf, not and if at one place")
+        self.index[content] = number
+        self.nodes.append(content)
+        self.zeros.append(zero)
+        self.depths.append(depth)
         return number << 1
 
     def atom(self, *content):
         """The formula that is just this fact."""
-        return self.node(content, False, 0)
+        number = self.index.get(content)
+        return self.added(content, False, 0) if number is None else number << 1
 
     def zero(self, f):
         """Whether `f` holds where none of its atoms does: of an empty object or array, or at the end of one."""
@@ -150,7 +153,9 @@ class Formulas:
         """Objects with a member whose key is in `keys` and whose value is in `value`."""
         if keys == FALSE or value == NOTHING:
             return FALSE
-        return self.atom("some", keys, value)
+        content = "some", keys, value
+        number = self.index.get(content)
+        return self.added(content, False, 0) if number is None else number << 1
 
     def count(self, n):
         """Objects with at least `n` members."""

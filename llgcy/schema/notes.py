@@ -49,7 +49,7 @@ class Notes:
     nodes : list of Node
         The schema objects that were read, outer ones before inner ones.
     all_nodes : bool
-        Whether schema objects that are no more than a type are among them.
+        Whether schema objects that say no more than plain keywords or a reference are among them.
     """
 
     def __init__(self, tolerated=STRICT):

@@ -67,7 +67,7 @@ class Node:
     scope : tuple of (str, Resource)
         Where dynamic references lead, sorted by name; empty unless the schema has such references.
     parent, token
-        The node around it and the end of the pointer from there, or None and the whole pointer.
+        The node around it and the tokens of the pointer from there, or None and the whole pointer.
     sub : dict
         The schemas inside, by keyword: a node (or the value formula of a schema that takes none), a list of them, or a dict.
     strict, loose : list of Node
@@ -87,15 +87,20 @@ class Node:
     @property
     def pointer(self):
         """JSON pointer into the document that it stands in."""
-        tokens, node = [], self
-        while node is not None:
-            tokens.append(node.token)
-            node = node.parent
-        return "".join(reversed(tokens))
+        return place(self.parent, self.token)
 
     @property
     def draft(self):
         return self.resource.draft
+
+
+def place(parent, token):
+    """JSON pointer of what stands at `token` below a node; see `Node`."""
+    parts = []
+    while parent is not None:
+        parts += [escape(part) for part in reversed(token)]
+        parent, token = parent.parent, parent.token
+    return "/".join([token, *reversed(parts)])
 
 
 def own_uri(schema, draft):
@@ -164,8 +169,7 @@ class Resolver:
         if ("$id" in schema or "id" in schema or "$schema" in schema) and schema is not resource.root:
             inner = self.inner.get(id(schema))
             if inner is None:
-                pointer = (parent.pointer if parent is not None else "") + token
-                inner = self.inner[id(schema)] = self.embedded(schema, resource, pointer)
+                inner = self.inner[id(schema)] = self.embedded(schema, resource, place(parent, token))
             resource = inner
         if self.dynamic:
             scope = self.scope_in(scope, resource)
@@ -232,19 +236,13 @@ class Resolver:
             resource = node.resource if uri == node.resource.uri else self.find(uri, node)
         if resource is None:
             raise GrammarError(f"{keyword}: the document {uri!r} is not known; give it by resources={{{uri!r}: ...}}", pointer=where)
-        fragment = unquote(fragment)
-        if fragment == "":
-            found = resource.root, resource, resource.pointer
-        elif fragment.startswith("/"):
-            found = self.follow(resource, fragment)
-            while found is None and reference.startswith("#") and resource.outer is not None:
-                # many schemas have identifiers inside, and mean the whole document all the same
-                resource = resource.outer
-                found = self.follow(resource, fragment)
-                if found is not None:
-                    self.notes.add(where, keyword, ENFORCED, f"{reference!r} leads nowhere in {uri!r}, so it is read in the schema around that")
-        else:
-            found = self.anchor(resource, fragment)
+        found = self.within(resource, fragment)
+        while found is None and reference.startswith("#/") and resource.outer is not None:
+            # many schemas have identifiers inside, and mean the whole document all the same
+            resource = resource.outer
+            found = self.within(resource, fragment)
+            if found is not None:
+                self.notes.add(where, keyword, ENFORCED, f"{reference!r} leads nowhere in {uri!r}, so it is read in the schema around that")
         if found is None:
             raise GrammarError(f"{keyword}: nothing stands at {reference!r}", pointer=where)
         if not isinstance(found[0], (dict, bool)):
@@ -266,6 +264,13 @@ class Resolver:
                 document = read_json(document)
             self.document(document, uri)
         return self.resources[uri]
+
+    def within(self, resource, fragment):
+        """What a fragment of a URI names in a resource: (schema, resource, pointer), or None."""
+        fragment = unquote(fragment)
+        if fragment == "":
+            return resource.root, resource, resource.pointer
+        return self.follow(resource, fragment) if fragment.startswith("/") else self.anchor(resource, fragment)
 
     def follow(self, resource, fragment):
         """The schema at a JSON pointer into a resource, with the resource that it belongs to."""

@@ -13,7 +13,8 @@ from llgcy.schema.formula import (ANYTHING, ARRAY, FALSE, FALSE_LITERAL, NOTHING
                                   TRUE_LITERAL)
 from llgcy.schema.notes import ANNOTATION, ENFORCED, IGNORED
 from llgcy.schema.read import escape, kind_of
-from llgcy.schema.vocabulary import DEPENDENCIES, ITEMS, KEYWORDS, REFERENCES, SCHEMA, SCHEMAS, UNNAMED, VALUE, draft_name
+from llgcy.schema.resolve import Node, place
+from llgcy.schema.vocabulary import DEPENDENCIES, ITEMS, KEYWORDS, SCHEMA, SCHEMAS, UNNAMED, VALUE, Keyword, draft_name
 
 #: Schemas of one kind in a cycle of references that apply in place.
 CYCLE = 64
@@ -22,8 +23,18 @@ LEVELS = 96
 #: Branches of a oneOf that are compared pair by pair.
 PAIRS = 8
 
-#: What makes a schema object say more than a type.
-_MORE = frozenset(KEYWORDS.keys() | {"$id", "id", "$schema", *openapi.WORDS}) - {"type"}
+_SAYING = frozenset(KEYWORDS.keys() | {"$id", "id", "$schema", *openapi.WORDS})
+#: What makes a schema object say more than a reference.
+_BESIDE_REFERENCE = _SAYING - {"$ref"}
+#: Keywords without schemas inside that all drafts have; and what makes a schema object say more than they do.
+_PLAIN = frozenset(["type", "enum", "minLength", "maxLength", "pattern", "format", "minimum", "maximum", "multipleOf", "minItems", "maxItems",
+                    "minProperties", "maxProperties"])
+_MORE = _SAYING - _PLAIN
+#: References that lead to references, one after the other, that are followed at once.
+HOPS = 100
+#: What `Translator.read` reads of a schema object; in definitions it looks only where references lead.
+_OPENAPI = Keyword()
+_READ = {word: keyword for word, keyword in KEYWORDS.items() if word not in ("$defs", "definitions")} | dict.fromkeys(openapi.WORDS, _OPENAPI)
 _TYPES = {"null": NULL, "boolean": TRUE_LITERAL | FALSE_LITERAL, "number": NUMBER, "integer": NUMBER, "string": STRING,
           "object": OBJECT, "array": ARRAY}
 
@@ -57,7 +68,8 @@ class Translator:
         self.patterns = {}              # string formula by pattern text
         self.formats = {}               # string formula by name of the format
         self.keys = {}                  # string formula by name of a property
-        self.types = {}                 # value formula by name of a type and draft
+        self.plains = {}                # value formula by draft, and keywords with their values
+        self.referred = {}              # what `refer` finds, by id() of the resource and text
 
     def translate(self, root):
         """The value formula of a schema, or the node with it: what `Node.sub` would hold.
@@ -91,31 +103,77 @@ class Translator:
 
     # ------------------------------------------------------------------------------------------------ schemas to nodes
     def enter(self, schema, resource, scope, parent, token):
-        """The node of a schema, or the value formula of one that takes none: a boolean, or no more than a type."""
+        """The node of a schema, or the value formula of one that takes none: a boolean, or no more than plain keywords."""
         if schema is True:
             return ANYTHING
         if schema is False:
             return NOTHING
         if not isinstance(schema, dict):
-            pointer = (parent.pointer if parent is not None else "") + token
-            raise GrammarError(f"a schema is an object or a boolean, not {shown(schema)}", pointer=pointer)
-        if _MORE.isdisjoint(schema) and not resource.ignored and not self.notes.all_nodes:
-            found = self.plain_type(schema, resource.draft)
+            raise GrammarError(f"a schema is an object or a boolean, not {shown(schema)}", pointer=place(parent, token))
+        if "$ref" in schema and _BESIDE_REFERENCE.isdisjoint(schema):
+            found = self.refer(schema["$ref"], resource, scope)
+            if found is not None:
+                return found
+        elif _MORE.isdisjoint(schema) and not resource.ignored and not self.notes.all_nodes:
+            found = self.plain(schema, resource, parent, token)
             if found is not None:
                 return found
         return self.resolver.node(schema, resource, scope, parent, token)
 
-    def plain_type(self, schema, draft):
-        """The value formula of a schema object that says no more than a type, as most do; None where ``type`` is not one name."""
-        if "type" not in schema:
-            return ANYTHING
-        name = schema["type"]
-        if name.__class__ is not str or name not in _TYPES:
-            return None
-        found = self.types.get((name, draft))
+    def plain(self, schema, resource, parent, token):
+        """The value formula of a schema object with plain keywords alone, of which most schemas have many that are equal.
+
+        None where it takes a node to read it: values are compared here, and of numbers 1, 1.0 and true are equal.
+        """
+        key, sub = [resource.draft], {}
+        for word, value in schema.items():
+            if word in _PLAIN:
+                sub[word] = value
+                kind = value.__class__
+                if kind is list:
+                    if not all([x.__class__ is str for x in value]):
+                        return None
+                    value = tuple(value)
+                elif kind is not str and kind is not int:
+                    return None
+                key.append(word)
+                key.append(value)
+        key = tuple(key)
+        found = self.plains.get(key)
         if found is None:
-            kinds, literals = self.kinds((name,), draft)
-            found = self.types[name, draft] = self.formulas.value(literals, *kinds[1:])
+            notes, node = len(self.notes.found), Node(schema, resource, (), parent, token)
+            node.sub = sub
+            found = self.make(node)
+            if len(self.notes.found) == notes:      # else each place has a note of its own
+                self.plains[key] = found
+        return found
+
+    def refer(self, reference, resource, scope):
+        """The node or value formula that a schema object which is nothing but a reference stands for.
+
+        None where it needs a node of its own: to say what is wrong with the reference, to be told of in a report, for its dynamic scope, or
+        as one of a circle of references.
+        """
+        if self.resolver.dynamic or self.notes.all_nodes or reference.__class__ is not str:
+            return None
+        key = id(resource), reference
+        found = self.referred.get(key)
+        if found is None:
+            schema, pointer = {"$ref": reference}, None
+            for _ in range(HOPS):
+                reference = schema["$ref"]
+                if reference.__class__ is not str or not reference.startswith("#"):
+                    return None
+                target = self.resolver.within(resource, reference[1:])
+                if target is None or not isinstance(target[0], (dict, bool)):
+                    return None
+                schema, resource, pointer = target
+                if isinstance(schema, bool) or "$ref" not in schema or not _BESIDE_REFERENCE.isdisjoint(schema):
+                    break
+            else:
+                return None
+            self.references = True
+            found = self.referred[key] = self.enter(schema, resource, scope, None, pointer)
         return found
 
     def read_all(self, todo):
@@ -137,20 +195,25 @@ class Translator:
         schema, draft, inner = node.schema, node.resource.draft, []
         ignored = UNNAMED < draft <= 7 and "$ref" in schema
         for word, value in schema.items():
-            keyword = KEYWORDS.get(word)
-            if word in openapi.WORDS and not ignored:
-                try:
-                    openapi.read(self, node, word, value)
-                except GrammarError as e:
-                    self.notes.refuse(e, f"{node.pointer}/{word}", word)
+            keyword = _READ.get(word)
+            if keyword is None or word in node.resource.ignored:
                 continue
-            if keyword is None or word == "$defs" or word == "definitions" or word in node.resource.ignored:
+            if keyword is _OPENAPI:
+                if not ignored:
+                    try:
+                        openapi.read(self, node, word, value)
+                    except GrammarError as e:
+                        self.notes.refuse(e, f"{node.pointer}/{word}", word)
                 continue
-            if not keyword.in_draft(draft):
-                self.say_nothing(node, word, f"no keyword of {draft_name(draft)}, so it says nothing")
-                continue
-            if ignored and word != "$ref":
-                self.say_nothing(node, word, f"beside $ref it says nothing in {draft_name(draft)}")
+            if draft != UNNAMED:
+                if not keyword.in_draft(draft):
+                    self.say_nothing(node, word, f"no keyword of {draft_name(draft)}, so it says nothing")
+                    continue
+                if ignored and word != "$ref":
+                    self.say_nothing(node, word, f"beside $ref it says nothing in {draft_name(draft)}")
+                    continue
+            if keyword.shape == VALUE and not keyword.in_place:     # no reference
+                node.sub[word] = value
                 continue
             try:
                 found = self.read_keyword(node, word, value)
@@ -171,7 +234,8 @@ class Translator:
 
     def read_keyword(self, node, word, value):
         """Fills in `sub` for one keyword. Returns what stands inside: nodes and value formulas."""
-        if word in REFERENCES:
+        shape = KEYWORDS[word].shape
+        if shape == VALUE:              # a reference
             self.references = True
             if word == "$ref":
                 target, resource, pointer = self.resolver.target(node, value)
@@ -180,21 +244,17 @@ class Translator:
                 target, resource, pointer = self.resolver.dynamic_target(node, value, word)
             node.sub[word] = self.enter(target, resource, node.scope, None, pointer)
             return [node.sub[word]]
-        shape = KEYWORDS[word].shape
-        if shape == VALUE:
-            node.sub[word] = value
-            return []
         if shape == ITEMS:
             shape = SCHEMAS if isinstance(value, (list, tuple)) else SCHEMA
             if shape == SCHEMAS and node.resource.draft == 2020:
                 raise GrammarError("items: a list of schemas is called prefixItems in draft 2020-12", pointer=f"{node.pointer}/items")
         if shape == SCHEMA:
-            node.sub[word] = self.child(node, word, value, "/" + word)
+            node.sub[word] = self.child(node, word, value, (word,))
             return [node.sub[word]]
         if shape == SCHEMAS:
             if not isinstance(value, (list, tuple)):
                 raise GrammarError(f"{word} must be a list of schemas", pointer=f"{node.pointer}/{word}")
-            node.sub[word] = [self.child(node, word, x, f"/{word}/{i}") for i, x in enumerate(value)]
+            node.sub[word] = [self.child(node, word, x, (word, i)) for i, x in enumerate(value)]
             return node.sub[word]
         if not isinstance(value, dict):
             raise GrammarError(f"{word} must be an object", pointer=f"{node.pointer}/{word}")
@@ -205,7 +265,7 @@ class Translator:
             if shape == DEPENDENCIES and not isinstance(x, (dict, bool)):
                 sub[name] = [x] if isinstance(x, str) else x
                 continue
-            sub[name] = self.child(node, word, x, f"/{word}/{escape(name)}")
+            sub[name] = self.child(node, word, x, (word, name))
             found.append(sub[name])
         node.sub[word] = sub
         return found
@@ -215,7 +275,7 @@ class Translator:
         try:
             return self.enter(schema, node.resource, node.scope, node, token)
         except (GrammarError, LimitError) as e:
-            self.notes.refuse(e, node.pointer + token, word)
+            self.notes.refuse(e, place(node, token), word)
             return ANYTHING
 
     # ------------------------------------------------------------------------------------------------ nodes to formulas
@@ -302,9 +362,10 @@ class Translator:
             except (GrammarError, LimitError) as e:
                 self.refuse(e, node, word)
         try:
-            made = [fs.all_of([kinds[k], *parts.conjuncts[k]]) if kinds[k] != FALSE and parts.conjuncts[k] else kinds[k]
-                    for k in (NUMBER, STRING, OBJECT, ARRAY)]
-            made = fs.value(parts.literals, *made)
+            for k, conjuncts in enumerate(parts.conjuncts):
+                if conjuncts and kinds[k] != FALSE:
+                    kinds[k] = fs.all_of([kinds[k], *conjuncts])
+            made = fs.value(parts.literals, *kinds[1:])
             for value in parts.values:
                 made = fs.both(made, value)
         except LimitError as e:
@@ -554,8 +615,11 @@ class Translator:
         return value
 
     def properties(self, node, children, parts):
-        some = self.formulas.some
-        parts.conjuncts[OBJECT].extend(some(self.key(name), self.of(c) ^ 1) ^ 1 for name, c in children.items())
+        some, key, conjuncts = self.formulas.some, self.key, parts.conjuncts[OBJECT]
+        for name, child in children.items():
+            value = child if child.__class__ is int else self.of(child)
+            if value != ANYTHING:
+                conjuncts.append(some(key(name), value ^ 1) ^ 1)
 
     def pattern_properties(self, node, children, parts):
         for text, child in children.items():
