@@ -70,7 +70,7 @@ class PlainLexeme:
         # grammars with the formula, so nothing that numbers things may change afterwards.
         self._fraction_classes = [self._classes.number((NOTHING, conditions[R])) for conditions in self._classes.conditions[:]]
         self._fraction_classes += range(len(self._fraction_classes), len(self._classes.conditions))
-        self._merged = {}       # a memo of pure answers
+        self._merged, self._needed = {}, {}     # memos of pure answers
         self._check_limits()
         self._blocks = {side.number: Blocks(side, self._classes, 0) for side in self._sides}
         self._first_runs = {number: blocks.runs(1) for number, blocks in self._blocks.items()}
@@ -230,12 +230,17 @@ class PlainLexeme:
 
     def _integer_divisors(self, runs):
         """Whether a block is cut, and the divisors that matter."""
-        conditions = []
+        cells = []
         for _, piece in runs:
             if isinstance(piece, Cut):
                 return True, self._divisors
-            conditions += self._classes.conditions[cell_of(piece)]
-        return False, tuple(sorted({m for c in conditions for m in c.divisors.ms}))
+            cells.append(cell_of(piece))
+        cells = tuple(cells)
+        needed = self._needed.get(cells)
+        if needed is None:
+            conditions = [c for cell in cells for c in self._classes.conditions[cell]]
+            needed = self._needed[cells] = tuple(sorted({m for c in conditions for m in c.divisors.ms}))
+        return False, needed
 
     def _merge(self, runs, ms, rho, z):
         """The first residue with the same future: 307 and 407 become multiples of 100 by the same digits."""
