@@ -58,6 +58,8 @@ SCHEMAS = {
     "two are equal": {"type": "array", "not": {"uniqueItems": True}, "items": {
         "type": ["string", "integer", "object"], "maxLength": 2, "minimum": -12, "maximum": 12, "additionalProperties": {"type": "string"}}},
     "different members": {"type": "object", "additionalProperties": {"type": "array", "uniqueItems": True, "contains": {"const": "a"}}},
+    "names of all sorts": {"type": "object", "additionalProperties": False,
+                           "properties": {"a": True, "a\"b": True, "\\": {"enum": ["é", "\u00e9\U0001f600", "日本", "日", "a\tb"]}, "aé": {"type": "null"}, "\U0001f600": True}},
     "constants": {"enum": [1, "a", None, [1, {"x": "y"}], {"b": 1, "a": [True]}, 1.5, "a\nb"]},
 }
 VALUES = ["", "a", "ab", "abc", "abcdef", "a\"b", "red", "blue", "x", "y", "aé", "\U0001f600", "ab-12", "abcd", "a\nb", 0, 1, -1, 1.5, 19.5, 20,

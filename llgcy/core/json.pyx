@@ -62,6 +62,12 @@ cdef inline bint is_white(uint8_t byte) noexcept nogil:
     return byte == 0x20 or byte == 0x0A or byte == 0x0D or byte == 0x09
 
 
+cdef inline void put_bytes(uint64_t* set_, const char* bytes_, int count) noexcept nogil:
+    cdef int i
+    for i in range(count):
+        set_[<uint8_t>bytes_[i] >> 6] |= <uint64_t>1 << (<uint8_t>bytes_[i] & 63)
+
+
 @cython.final
 cdef class JsonMachine(Machine):
     """Recognises the JSON texts that an automaton of the schema layer accepts.
@@ -966,6 +972,30 @@ cdef class JsonMachine(Machine):
             room[0] = self.gap - out.gap + 1
             out.gap = 0
         return MISS if r == ASK else r
+
+    cdef void may_come(self, const State* at, uint64_t* out) noexcept nogil:
+        cdef int32_t mode = at.mode
+        if mode == STRING or mode == KEY:
+            self.strings.may_come(&at.leaf, out)
+            return
+        if mode == LOOSE:
+            Machine.may_come(self, at, out)
+            return
+        out[0] = out[1] = out[2] = out[3] = 0
+        if mode == LITERAL:
+            put_bytes(out, &WORDS[at.leaf.v][at.leaf.k], 1)
+            return
+        put_bytes(out, b" \t\n\r", 4)
+        if mode == NUMBER:
+            put_bytes(out, b"0123456789-+.eE,]}", 18)
+        elif mode == START or mode == VALUE or mode == FIRST_ITEM:
+            put_bytes(out, b"\"{[-0123456789ntf]", 18 if mode == FIRST_ITEM else 17)
+        elif mode == FIRST_KEY or mode == NEXT_KEY:
+            put_bytes(out, b"\"}", 2)
+        elif mode == COLON:
+            put_bytes(out, b":", 1)
+        elif mode == AFTER:
+            put_bytes(out, b",}]", 3)
 
     cdef int split(self, const State* at, Split* out) except -1 nogil:
         if at.mode == STRING:

@@ -19,13 +19,16 @@ cdef enum:
     RUN = 64            # steps that a walk keeps the lock for, once it has found something that is not ready
 
 cdef class Machine:
-    # Every method may be called without the GIL, under the compiled grammar's lock; white_room() and those named ready_ without it.
+    # Every method may be called without the GIL, under the compiled grammar's lock; may_come(), white_room() and those named ready_
+    # without it.
     cdef int start(self, State* out) except -1 nogil
     # The state after one byte: DEAD, ALIVE or ASK. `out` may be `at`. `grow`: the byte is really taken (accept,
     # validate), so names read may enter stores; false while a trie is walked for a mask, where ASK may be answered.
     cdef int step(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil
     # The same for both values of `grow`, out of what is ready: reads only. MISS leaves `out` as it is.
     cdef int ready_step(self, const State* at, uint8_t byte, State* out) noexcept nogil
+    # The bytes that may come (bit b & 63 of word b >> 6): step() refuses any other. As far as it is told at a glance, by default all.
+    cdef void may_come(self, const State* at, uint64_t* out) noexcept nogil
     # May the text end here?
     cdef int accepting(self, const State* at) except -1 nogil
     # Is the state inside a lexeme whose tokens are worth sorting apart from what follows it?

@@ -16,6 +16,9 @@ cdef class Machine:
     cdef int ready_step(self, const State* at, uint8_t byte, State* out) noexcept nogil:
         return MISS
 
+    cdef void may_come(self, const State* at, uint64_t* out) noexcept nogil:
+        out[0] = out[1] = out[2] = out[3] = ~<uint64_t>0
+
     cdef int accepting(self, const State* at) except -1 nogil:
         return 0
 

@@ -28,6 +28,7 @@ cdef class Work:
     cdef State* stack               # of the walk, one state a byte of the longest token; owned
     cdef State* plain               # of the walk by difference; owned
     cdef uint64_t* telling          # of the walk by difference: at each depth the bytes that matter, four words; owned
+    cdef uint64_t* coming           # of the walk: at each depth the bytes that may come, four words; owned
     cdef int32_t* ends              # where the subtree at each depth ends; owned
     cdef Classification by          # that the mask is made from
     cdef bytes leaves               # at the end of its paths; None: it is that of free strings
@@ -67,11 +68,12 @@ cdef class Work:
             self.lock.pass_on()
         return r
 
-    cdef int walk(self, Trie trie, int32_t first, int32_t end, const State* at, Tokens* out) except -1 nogil
+    cdef int walk(self, Trie trie, const State* at, bint white, Tokens* out) except -1 nogil
     cdef int walk_all(self, const State* at) except -1 nogil
     cdef int descend(self, Trie trie, int32_t first, int32_t end, int32_t top, Tokens* out) except -1 nogil
     cdef int cross(self, int32_t crossing, const State* at) except -1 nogil
     cdef int difference(self, const State* at, const State* plain) except -1 nogil
+    cdef int differ(self, Trie trie, int32_t first) except -1 nogil
     cdef int settle(self) except -1 nogil
 
 @cython.final

@@ -21,6 +21,8 @@ cdef enum:
     MERGE = 4           # crossings of at least so many subtrees are walked as one trie of remainders
 
 
+cdef uint64_t WHITE = <uint64_t>1 << 0x20 | 1 << 0x09 | 1 << 0x0A | 1 << 0x0D      # of JSON: RFC 8259, section 2
+
 cdef inline int put(Tokens* list_, int32_t token) except -1 nogil:
     cdef int32_t* more
     if list_.length == list_.room:
@@ -61,8 +63,10 @@ cdef class Work:
         self.plain = <State*>malloc(depth * sizeof(State))
         self.ends = <int32_t*>malloc(depth * sizeof(int32_t))
         self.telling = <uint64_t*>malloc(depth * 4 * sizeof(uint64_t))
+        self.coming = <uint64_t*>malloc(depth * 4 * sizeof(uint64_t))
         self.marks = <uint32_t*>calloc(vocabulary.words + 1, 4)
-        if self.stack == NULL or self.plain == NULL or self.ends == NULL or self.marks == NULL or self.telling == NULL:
+        if self.stack == NULL or self.plain == NULL or self.ends == NULL or self.marks == NULL or self.telling == NULL or \
+                self.coming == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
@@ -75,11 +79,22 @@ cdef class Work:
         free(self.adds.ids)
         free(self.marks)
         free(self.telling)
+        free(self.coming)
 
-    cdef int walk(self, Trie trie, int32_t first, int32_t end, const State* at, Tokens* out) except -1 nogil:
-        """Puts the tokens of the nodes [first, end) that the machine allows; subtrees it cannot answer for go to `asks`."""
+    cdef int walk(self, Trie trie, const State* at, bint white, Tokens* out) except -1 nogil:
+        """Puts the tokens of a trie that the machine allows, those that begin with white space only if `white`."""
+        cdef uint64_t coming[4]
+        cdef int32_t byte, root
         self.stack[0] = at[0]
-        return self.descend(trie, first, end, 0, out)
+        self.machine.may_come(at, coming)
+        if not white:
+            coming[0] &= ~WHITE
+        for byte in range(256):
+            if coming[byte >> 6] >> (byte & 63) & 1:
+                root = trie.roots[byte]
+                if root >= 0:
+                    self.descend(trie, root, trie.nodes[root].end, 0, out)
+        return 0
 
     cdef int walk_all(self, const State* at) except -1 nogil:
         """Puts the tokens of the whole vocabulary. White space before a token is no part of the walk where it decides nothing."""
@@ -88,15 +103,12 @@ cdef class Work:
         cdef int white
         self.hold()
         white = self.machine.behind_white(at, &behind, &room)
-        if white == MISS:
-            return self.walk(self.vocabulary.trie, 0, self.vocabulary.trie.size, at, &self.sets)
-        for i in range(self.vocabulary.runs):
-            self.walk(self.vocabulary.trie, self.vocabulary.run_first[i], self.vocabulary.run_end[i], at, &self.sets)
-        if white == DEAD:
+        self.walk(self.vocabulary.trie, at, white == MISS, &self.sets)
+        if white == MISS or white == DEAD:
             return 0
         for i in range(self.vocabulary.n_blank):
             put(&self.sets, self.vocabulary.blank[i])
-        self.walk(self.vocabulary.behind_white, 0, self.vocabulary.behind_white.size, &behind, &self.sets)
+        self.walk(self.vocabulary.behind_white, &behind, True, &self.sets)
         for i in range(self.vocabulary.white_tokens):      # those with the most white space come first
             if self.vocabulary.white_count[i] <= room:
                 break
@@ -107,22 +119,33 @@ cdef class Work:
         return 0
 
     cdef int descend(self, Trie trie, int32_t first, int32_t end, int32_t top, Tokens* out) except -1 nogil:
-        """The walk itself, from stack[top]."""
+        """The walk itself: of the nodes [first, end) from stack[top]; subtrees that the machine cannot answer for go to `asks`."""
         cdef int32_t i = first, depth = top
+        cdef uint64_t* coming = self.coming + 4 * top
         cdef Node* node
+        cdef uint8_t byte
         cdef int r
         self.ends[top] = end
+        self.machine.may_come(&self.stack[top], coming)
         while i < end:
             while i >= self.ends[depth]:
                 depth -= 1
+                coming -= 4
             node = &trie.nodes[i]
+            byte = node.label >> 24
+            if not coming[byte >> 6] >> (byte & 63) & 1:
+                i = node.end
+                continue
             self.walked += 1
-            r = self.step(&self.stack[depth], node.label >> 24, &self.stack[depth + 1])
+            r = self.step(&self.stack[depth], byte, &self.stack[depth + 1])
             if r == ALIVE:
                 put_group(out, trie, node.label)
-                depth += 1
-                self.ends[depth] = node.end
                 i += 1
+                if i < node.end:
+                    depth += 1
+                    coming += 4
+                    self.ends[depth] = node.end
+                    self.machine.may_come(&self.stack[depth], coming)
                 continue
             if r == ASK:
                 put_subtree(&self.asks, trie, i)
@@ -140,29 +163,43 @@ cdef class Work:
             if atomic_load(&one.merged) < 0:
                 with gil:
                     self.by.merge(crossing)
-            return self.walk(<Trie>one.trie, 0, (<Trie>one.trie).size, at, &self.sets)
+            return self.walk(<Trie>one.trie, at, True, &self.sets)
+        self.stack[0] = at[0]
         for i in range(one.first, one.first + one.count):
             node = self.by.records[i].node
-            self.walk(self.vocabulary.trie, node, self.vocabulary.trie.nodes[node].end, at, &self.sets)
+            self.descend(self.vocabulary.trie, node, self.vocabulary.trie.nodes[node].end, 0, &self.sets)
         return 0
 
     cdef int difference(self, const State* at, const State* plain) except -1 nogil:
         """Corrects the plain state's mask wherever names tell `at` from it, and stops where the two have met."""
-        cdef int32_t i = 0, depth = 0
+        cdef uint64_t telling[4]
+        cdef int32_t byte, root
+        self.stack[0], self.plain[0] = at[0], plain[0]
+        self.hold()
+        self.machine.telling(at, telling)
+        for byte in range(256):
+            if telling[byte >> 6] >> (byte & 63) & 1:
+                root = self.vocabulary.trie.roots[byte]
+                if root >= 0:
+                    self.differ(self.vocabulary.trie, root)
+        return self.settle()
+
+    cdef int differ(self, Trie trie, int32_t first) except -1 nogil:
+        """The same for the subtree of a root, as `clears` and `adds`."""
+        cdef int32_t i = first, depth = 0
         cdef Node* node
         cdef int new, old
         cdef State* a
         cdef State* b
         cdef uint64_t* telling = self.telling
         cdef uint8_t byte
-        self.stack[0], self.plain[0], self.ends[0] = at[0], plain[0], self.vocabulary.trie.size
-        self.hold()
-        self.machine.telling(at, telling)
-        while i < self.vocabulary.trie.size:
+        self.ends[0] = trie.nodes[first].end
+        telling[0] = telling[1] = telling[2] = telling[3] = ~<uint64_t>0
+        while i < trie.nodes[first].end:
             while i >= self.ends[depth]:
                 depth -= 1
                 telling -= 4
-            node = &self.vocabulary.trie.nodes[i]
+            node = &trie.nodes[i]
             byte = node.label >> 24
             a, b = &self.stack[depth], &self.plain[depth]
             if b.mode and not telling[byte >> 6] >> (byte & 63) & 1:
@@ -175,20 +212,20 @@ cdef class Work:
                 b[1].mode = 0
             if new == DEAD:
                 if old != DEAD:
-                    put_subtree(&self.clears, self.vocabulary.trie, i)
+                    put_subtree(&self.clears, trie, i)
                 i = node.end
                 continue
-            if new == ASK or a[1].mode != at.mode:          # the end of the name: what follows may be another row
-                put_subtree(&self.clears, self.vocabulary.trie, i)
+            if new == ASK or a[1].mode != self.stack[0].mode:       # the end of the name: what follows may be another row
+                put_subtree(&self.clears, trie, i)
                 if new == ASK:
-                    put_subtree(&self.asks, self.vocabulary.trie, i)
+                    put_subtree(&self.asks, trie, i)
                 else:
-                    put_group(&self.adds, self.vocabulary.trie, node.label)
-                    self.descend(self.vocabulary.trie, i + 1, node.end, depth + 1, &self.adds)
+                    put_group(&self.adds, trie, node.label)
+                    self.descend(trie, i + 1, node.end, depth + 1, &self.adds)
                 i = node.end
                 continue
-            if old != ALIVE or b[1].mode != at.mode:        # only a name goes on here
-                put_group(&self.adds, self.vocabulary.trie, node.label)
+            if old != ALIVE or b[1].mode != self.stack[0].mode:     # only a name goes on here
+                put_group(&self.adds, trie, node.label)
                 b[1].mode = 0
             elif a[1].leaf.d < 0 and a[1].leaf.u < 0:
                 i = node.end
@@ -199,7 +236,7 @@ cdef class Work:
             self.machine.telling(a + 1, telling)
             self.ends[depth] = node.end
             i += 1
-        return self.settle()
+        return 0
 
     cdef int settle(self) except -1 nogil:
         """Takes the clears from the sets, then puts the adds to them."""

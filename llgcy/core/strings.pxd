@@ -119,6 +119,8 @@ cdef class Strings:
     # The bytes between two characters after which names may still tell a state apart, or that end the text: bit b & 63 of word
     # b >> 6. All, inside a character.
     cdef int telling(self, const Leaf* at, uint64_t* out) except -1 nogil
+    # The bytes that may come, see Machine.may_come: where nothing but names is left, those that they go on with. Needs no lock.
+    cdef void may_come(self, const Leaf* at, uint64_t* out) noexcept nogil
     # The leaf after n more characters of a free rest, see Split.free.
     cdef int later(self, const Leaf* at, int32_t n, Leaf* out) except -1 nogil
 

@@ -69,6 +69,17 @@ cdef inline uint8_t first_byte(uint32_t char) noexcept nogil:
     return <uint8_t>(0xE0 | char >> 12) if char < 0x10000 else <uint8_t>(0xF0 | char >> 18)
 
 
+cdef inline void put_kids(const View* view, int32_t d, uint64_t* out) noexcept nogil:
+    """Puts the bytes that names go on with."""
+    cdef const NameNode* node = view.nodes + d
+    cdef int32_t i
+    cdef uint8_t byte
+    if d >= 0:
+        for i in range(node.kids, node.kids + node.count):
+            byte = first_byte(view.nodes[i].char)
+            out[byte >> 6] |= <uint64_t>1 << (byte & 63)
+
+
 cdef bint has_surrogate(str text) noexcept:
     cdef Py_UCS4 c
     for c in text:
@@ -793,7 +804,6 @@ cdef class Strings:
 
     cdef int telling(self, const Leaf* at, uint64_t* out) except -1 nogil:
         cdef const View* view = <const View*>self.views.at(at.lang)
-        cdef const NameNode* node
         cdef int32_t i
         cdef uint8_t byte
         if at.pos != 0:
@@ -801,17 +811,23 @@ cdef class Strings:
                 out[i] = ~<uint64_t>0
             return 0
         out[0], out[1], out[2], out[3] = <uint64_t>1 << 0x22, <uint64_t>1 << (0x5C - 64), 0, 0
-        if at.d >= 0:
-            node = view.nodes + at.d
-            for i in range(node.kids, node.kids + node.count):
-                byte = first_byte(view.nodes[i].char)
-                out[byte >> 6] |= <uint64_t>1 << (byte & 63)
+        put_kids(view, at.d, out)
         i = self.used_names.node(at.u).kids if at.u >= 0 else -1
         while i >= 0:
             byte = first_byte(self.used_names.node(i).char)
             out[byte >> 6] |= <uint64_t>1 << (byte & 63)
             i = self.used_names.node(i).next
         return 0
+
+    cdef void may_come(self, const Leaf* at, uint64_t* out) noexcept nogil:
+        cdef const View* view = <const View*>self.views.at(at.lang)
+        if at.pos != 0 or view.count or at.d < 0:
+            out[0] = out[1] = out[2] = out[3] = ~<uint64_t>0
+            return
+        out[0], out[1], out[2], out[3] = 0, <uint64_t>1 << (0x5C - 64), 0, 0
+        if view.nodes[at.d].word >= 0:
+            out[0] = <uint64_t>1 << 0x22
+        put_kids(view, at.d, out)
 
     cdef int later(self, const Leaf* at, int32_t n, Leaf* out) except -1 nogil:
         cdef const View* view = <const View*>self.views.at(at.lang)

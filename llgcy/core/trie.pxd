@@ -39,6 +39,7 @@ cdef void sort_entries(Entry* entries, int32_t n) noexcept nogil
 @cython.final
 cdef class Trie:
     cdef Node* nodes            # [0, size), owned; there is no root node: the roots are the chains from node 0
+    cdef int32_t[256] roots     # by byte: the node of the tokens that begin with it, -1: none does
     cdef int32_t* starts        # [0, groups]: ids of group g are ids[starts[g] .. starts[g + 1]), owned
     cdef int32_t* ids           # token ids in the order of the walk, owned
     cdef readonly int32_t size          # nodes
@@ -67,9 +68,6 @@ cdef class Vocabulary:
     cdef readonly Trie behind_white             # of what they hold behind it; those that hold nothing more are in `blank`
     cdef int32_t* blank                         # tokens of nothing but white space, owned
     cdef int32_t n_blank                        # how many
-    cdef int32_t[5] run_first                   # the trie without the subtrees of white space: nodes [run_first[i], run_end[i])
-    cdef int32_t[5] run_end
-    cdef int32_t runs                           # how many, there are four white bytes
     cdef readonly bytes missing                 # bytes for which there is no token of just that byte, ascending
     cdef readonly object shared                 # OrderedDict, by content: what depends on the vocabulary and that alone, with its bytes; oldest first
     cdef readonly size_t shared_bytes           # of all of it, at most SHARED_BYTES

@@ -96,6 +96,12 @@ cdef class Trie:
         for j in range(depth):
             self.nodes[path[j]].end = self.size
         free(path)
+        for i in range(256):
+            self.roots[i] = -1
+        i = 0
+        while i < self.size:
+            self.roots[self.nodes[i].label >> 24] = i
+            i = self.nodes[i].end
         self.starts[group] = n
         self.groups, self.tokens = group, n
         if self.size:
@@ -214,8 +220,8 @@ cdef class Vocabulary:
         return 0
 
     cdef int strip_white(self) except -1:
-        """What is behind the white space of the tokens that begin with it, and the trie without them."""
-        cdef int32_t i, count = 0, node = 0
+        """What is behind the white space of the tokens that begin with it."""
+        cdef int32_t i, count = 0
         cdef Entry* entry
         cdef Entry* entries = <Entry*>allocate((<size_t>self.white_tokens + 1) * sizeof(Entry))
         try:
@@ -235,15 +241,6 @@ cdef class Vocabulary:
             self.behind_white.build(entries, count)
         finally:
             free(entries)
-        while node < self.trie.size:
-            if is_white(self.trie.nodes[node].label >> 24):
-                node = self.trie.nodes[node].end
-                continue
-            self.run_first[self.runs] = node
-            while node < self.trie.size and not is_white(self.trie.nodes[node].label >> 24):
-                node = self.trie.nodes[node].end
-            self.run_end[self.runs] = node
-            self.runs += 1
         return 0
 
     cdef int sort_kinds(self) except -1:
