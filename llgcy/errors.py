@@ -48,7 +48,7 @@ class LimitError(LlgcyError):
     message : str
         Which limit, its value, and what to do.
     pointer : str, optional
-        JSON pointer into the schema, where the limit was met while reading one.
+        JSON pointer into the schema, where the limit is one on a part of it.
     """
 
     code = "limit"

@@ -479,10 +479,14 @@ cdef class JsonMachine(Machine):
 
     cdef int32_t _view_of(self, int32_t row) except -3:
         cdef int32_t kind = (<Row*>self.rows.at(row)).kind
-        shape = self._shape(kind, tuple([id_ for id_, _ in self._alternatives(row)]))
-        if kind == OBJECT:
-            return self.strings.view(self._language(shape.keys), shape.allowed)
-        return -2 if shape.string is None else self.strings.view(self._language(shape.string))
+        cdef tuple ids = tuple([id_ for id_, _ in self._alternatives(row)])
+        shape = self._shape(kind, ids)
+        try:
+            if kind == OBJECT:
+                return self.strings.view(self._language(shape.keys), shape.allowed)
+            return -2 if shape.string is None else self.strings.view(self._language(shape.string))
+        except LimitError as error:
+            raise self.automaton.located(error, OBJECT_KIND if kind == OBJECT else None, ids) from None
 
     cdef int32_t _language(self, object spec) except -1:
         # By identity: all states of one object have one spec, and its content may be thousands of names.
@@ -500,8 +504,12 @@ cdef class JsonMachine(Machine):
         return at.number
 
     cdef int32_t _language_of(self, int32_t row) except -3:
-        shape = self._shape(ANY_VALUE, tuple([id_ for id_, _ in self._alternatives(row)]))
-        return -2 if shape.number is None else self.numbers.language(shape.number)
+        cdef tuple ids = tuple([id_ for id_, _ in self._alternatives(row)])
+        shape = self._shape(ANY_VALUE, ids)
+        try:
+            return -2 if shape.number is None else self.numbers.language(shape.number)
+        except LimitError as error:
+            raise self.automaton.located(error, None, ids) from None
 
     cdef int32_t _run(self, int32_t row) except -1 nogil:
         """Items of an array row's run."""

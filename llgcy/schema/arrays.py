@@ -130,6 +130,8 @@ class ItemRules:
     ----------
     root : ItemRules or None
         What held before any item; None: this does.
+    units : frozenset of int
+        Those that hold from before any item on.
     added : frozenset of int
         Units beside those of the root.
     low, high : int, int or None
@@ -142,11 +144,11 @@ class ItemRules:
         From this position on, nothing changes.
     """
 
-    __slots__ = ("items", "root", "added", "id", "low", "high", "apart", "demands", "cuts", "cap", "made")
+    __slots__ = ("items", "root", "units", "added", "id", "low", "high", "apart", "demands", "cuts", "cap", "made")
 
     def __init__(self, items, root, units, id):
         self.items, self.root, self.id = items, root, id
-        self.added = units if root is not None else frozenset()
+        self.units, self.added = (root.units, units) if root is not None else (units, frozenset())
         self.low, self.high = (root.low, root.high) if root is not None else (0, None)
         self.apart = root is not None and root.apart
         self.demands = list(root.demands) if root is not None else []       # (first, end or None, value formula)

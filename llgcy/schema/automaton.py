@@ -2,6 +2,7 @@
 
 Values, open objects and open arrays are small ints, made on demand; every answer depends on the ids asked about alone.
 """
+import functools
 from typing import Any, NamedTuple, Optional
 
 from llgcy.core.regex import Regexes
@@ -16,6 +17,7 @@ from llgcy.schema.notes import LENIENT, STRICT, Notes
 from llgcy.schema.numbers import NumberLexeme
 from llgcy.schema.objects import Keys
 from llgcy.schema.options import Options
+from llgcy.schema.places import Places
 from llgcy.schema.order import Order
 from llgcy.schema.read import read_json
 from llgcy.schema.resolve import Resolver
@@ -106,6 +108,19 @@ class ArrayShape(NamedTuple):
     possible: int
 
 
+def placed(kind):
+    """Gives a limit that an answer meets the place in the schema of the ids that are asked about: of values (None), objects or arrays."""
+    def decorate(method):
+        @functools.wraps(method)
+        def answer(self, ids, *arguments, **named):
+            try:
+                return method(self, ids, *arguments, **named)
+            except LimitError as e:
+                raise self.located(e, kind, (ids,) if ids.__class__ is int else ids) from None
+        return answer
+    return decorate
+
+
 class Automaton:
     """A schema, compiled as far as its reading goes; the rest is worked out where it is first asked for.
 
@@ -153,14 +168,15 @@ class Automaton:
         self.regexes = Regexes("chars")
         self.texts = Texts(self.regexes)
         self.formulas = self.texts.formulas = Formulas(self.texts.matches)
+        self.places = Places(self.formulas)
         self.resolver = Resolver(schema, options, self.notes)
-        translator = Translator(self.resolver, self.formulas, self.texts, options, self.notes)
+        translator = Translator(self.resolver, self.formulas, self.texts, options, self.notes, self.places)
         top = translator.translate(schema)
         self.patterns = translator.patterns
         self.lexemes = {}
         items = Items(self.formulas)
         self.items_seen = Values(self.formulas)
-        self.solver = (Hopeful if validating else Emptiness)(self.formulas, self.texts, items, self.lexeme, self.items_seen)
+        self.solver = (Hopeful if validating else Emptiness)(self.formulas, self.texts, items, self.lexeme, self.items_seen, self.places)
         self.order = Order(self._matches) if options.property_order == "schema" else None
         self.arrays = Arrays(items, self.solver, self.order, self.items_seen)
         self.endings = Endings(self.solver, self.order)
@@ -196,6 +212,17 @@ class Automaton:
             found = self.lexemes[formulas] = NumberLexeme(tuple(fs.number_tuple(f, spelling == "digits") for f in formulas), spelling)
         return found
 
+    def located(self, error, kind, ids):
+        """A `LimitError` about values (`kind` None), objects or arrays with these ids, with their place in the schema; see `Places.located`."""
+        if kind is None:
+            questions = [self.values[i][0] for i in ids]
+        elif kind == OBJECT:
+            questions = [(OBJECT, self.objects[i].kind.keys.roots) for i in ids]
+        else:
+            states = [self.arrays.states[i] for i in ids]
+            questions = [(ARRAY, (*state.rules.units, state.residual)) for state in states]
+        return self.places.located(error, questions)
+
     def _value(self, v, place):
         v = self.formulas.aliases.get(v, v)
         _, _, _, object, array = self.formulas.values[v]
@@ -216,6 +243,7 @@ class Automaton:
         return tuple((value, tuple(after)) for value, after in found.items())
 
     # ------------------------------------------------------------------------------------------------ values
+    @placed(None)
     def value_shape(self, values):
         """What the values with these ids may begin with: a `ValueShape`."""
         fs = self.formulas
@@ -258,6 +286,7 @@ class Automaton:
         return found
 
     # ------------------------------------------------------------------------------------------------ containers
+    @placed(OBJECT)
     def object_shape(self, objects):
         """What may come inside ``{`` under these residuals of one object: an `ObjectShape`."""
         states = [self.objects[i] for i in objects]
@@ -267,6 +296,7 @@ class Automaton:
         keys = states[0].kind.keys
         return ObjectShape(keys.spec, allowed, tuple(i for i, s in enumerate(states) if s.kind.may_end(s)), keys.many)
 
+    @placed(OBJECT)
     def object_step(self, objects, outcome):
         """After a key with this outcome: ((value id, ((id of the object after the value, alternative), ...)), ...)."""
         moves, place = [], None
@@ -279,6 +309,7 @@ class Automaton:
                 moves += [(v, place, after, i) for v, after in kind.moves(state, outcome)]
         return self._grouped(moves)
 
+    @placed(ARRAY)
     def array_shape(self, arrays):
         """What may come inside ``[`` under these residuals of one array: an `ArrayShape`."""
         states = [self.arrays.states[i] for i in arrays]
@@ -310,11 +341,13 @@ class Automaton:
             return 0
         return WATCHED | (BESIDE if states[0].beside else 0)
 
+    @placed(ARRAY)
     def array_after(self, array, value):
         """The id of an array whose last item had this value, a number of `items_seen`."""
         return self.arrays.after(self.arrays.states[array], value).id
 
     # ------------------------------------------------------------------------------------------------ endings
+    @placed(None)
     def value_ending(self, value, strings=frozenset()):
         """A short JSON text of the value, its properties in order; none of these strings."""
         v, place = self.values[value]
@@ -323,12 +356,14 @@ class Automaton:
             self.solver.inhabited(v)
         return self.endings.value(v, place)
 
+    @placed(OBJECT)
     def object_ending(self, object, used=frozenset(), first=True):
         """What can follow inside ``{`` up to ``}``: `used` are names that may not come again (None: not known), `first` where none has come."""
         state = self.objects[object]
         kind = state.kind
         return self.endings.members(kind.keys, kind.ending(state), kind.place, used, first)
 
+    @placed(ARRAY)
     def array_ending(self, array, first=True, read=0, strings=frozenset()):
         """What can follow inside ``[`` up to ``]``; `first` where no item has come, `read`: items of its run that have come.
 

@@ -11,7 +11,7 @@ a value can be built from it.
 """
 from llgcy.errors import LimitError
 from llgcy.schema.derive import TESTS, Busy, Leaves, is_plain
-from llgcy.schema.formula import ANYTHING, FALSE, NOTHING, TRUE
+from llgcy.schema.formula import ANYTHING, ARRAY, FALSE, NOTHING, OBJECT, TRUE
 from llgcy.schema.objects import Keys, bits
 from llgcy.schema.supply import Supply
 from llgcy.schema.unique import Distinct
@@ -24,6 +24,7 @@ CASES = 64
 #: Outcomes of which it is asked whether they have a value that settles parts of a component.
 TRIES = 4
 
+_KINDS = {"object": OBJECT, "array": ARRAY}     # of questions that name a formula of the schema
 _UNKNOWN = object()
 _NEVER = 1 << 60
 
@@ -39,13 +40,14 @@ class Emptiness:
     lexeme : callable
         ``lexeme((number formula,))``: the `NumberLexeme` in the spelling asked for.
     values : Values
+    places : Places
     """
 
     #: Steps that one question may take.
     FUEL = 200_000
 
-    def __init__(self, formulas, texts, items, lexeme, values):
-        self.formulas, self.texts, self.items, self.lexeme = formulas, texts, items, lexeme
+    def __init__(self, formulas, texts, items, lexeme, values, places):
+        self.formulas, self.texts, self.items, self.lexeme, self.places = formulas, texts, items, lexeme, places
         self.known = {}                 # answer by question
         self.recipes = {}               # by value formula
         self.keys = {}                  # Keys without an order, by object formula
@@ -90,8 +92,15 @@ class Emptiness:
         known = self.known
         if question.__class__ is tuple and question[0] in known:
             return known[question[0]]
-        self.fuel = self.FUEL
-        stack, keys, lows, active = [], [], [], {}
+        self.fuel, keys = self.FUEL, []
+        try:
+            return self.search(question, keys)
+        except LimitError as e:
+            raise self.places.located(e, self.questions(keys)) from None
+
+    def search(self, question, keys):
+        """The answer to a question that is not known. `keys` holds those of the questions that are open, the outermost first."""
+        known, stack, lows, active = self.known, [], [], {}
         key, coroutine = self.opened(question)
         stack.append(coroutine)
         keys.append(key)
@@ -139,6 +148,15 @@ class Emptiness:
             keys.append(key)
             lows.append(_NEVER)
             send = None
+
+    @staticmethod
+    def questions(keys):
+        """The questions that are open, the innermost first, as `Places` knows them."""
+        for key in reversed(keys):
+            if key.__class__ is int:
+                yield key
+            elif key is not None and key[0] in _KINDS:
+                yield _KINDS[key[0]], key[1:]
 
     def opened(self, question):
         if question.__class__ is int:

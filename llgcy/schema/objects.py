@@ -35,6 +35,7 @@ class Keys:
 
     Attributes
     ----------
+    roots : tuple of int
     names : list of str
         Outcome o is names[o - 1].
     ordered : int
@@ -47,7 +48,7 @@ class Keys:
     """
 
     def __init__(self, texts, roots, ordered, quick):
-        self.texts, self.formulas, self.quick = texts, texts.formulas, quick
+        self.texts, self.formulas, self.roots, self.quick = texts, texts.formulas, roots, quick
         fs = self.formulas
         names = dict.fromkeys(ordered)
         self.ordered = len(names)

@@ -59,10 +59,12 @@ class Translator:
     options : Options
     notes : Notes
         Where warnings go, and errors that are tolerated.
+    places : Places
+        Is told which value formula belongs to which node.
     """
 
-    def __init__(self, resolver, formulas, texts, options, notes):
-        self.resolver, self.formulas, self.texts, self.options, self.notes = resolver, formulas, texts, options, notes
+    def __init__(self, resolver, formulas, texts, options, notes, places):
+        self.resolver, self.formulas, self.texts, self.options, self.notes, self.places = resolver, formulas, texts, options, notes, places
         self.preorder, self.references = notes.nodes, False
         self.evaluated = Evaluated(self)
         self.patterns = {}              # string formula by pattern text
@@ -371,6 +373,7 @@ class Translator:
         except LimitError as e:
             self.refuse(e, node, "")
             made = ANYTHING
+        self.places.note(made, node)
         return made
 
     def refuse(self, error, node, word):
