@@ -1,10 +1,12 @@
 """The automaton's answers on small schemas, one by one."""
 import json
 
+import jsonschema_rs
 import pytest
 from schema_walk import Walk, accepts, build, events, parse, spelled
 
 from llgcy.errors import GrammarError, UnsatisfiableError, UnsupportedKeywordError
+from llgcy.schema.strings import Texts
 
 PERSON = {
     "type": "object",
@@ -192,3 +194,24 @@ def test_long_chains_of_conditions():
     walk = Walk(a)
     assert walk.feed("{") and walk.feed(("key", "n30")) and walk.feed(("scalar", None))
     assert len(json.loads(walk.completion('{"n30":null'))) == 30
+
+
+@pytest.mark.parametrize("schema, n", [({"minProperties": 6_000}, 6_000), ({"propertyNames": {"minLength": 2, "maxLength": 3}, "minProperties": 1_000}, 1_000),
+                                       ({"propertyNames": {"pattern": "^a"}, "minProperties": 300, "required": ["aaa"]}, 300)])
+def test_many_names_are_found_at_once(monkeypatch, schema, n):
+    looks = []
+    for method in (Texts.several, Texts.search):
+        def look(self, *arguments, method=method):
+            looks.append(method)
+            return method(self, *arguments)
+        monkeypatch.setattr(Texts, method.__name__, look)
+    a = build({"type": "object", **schema})
+    walk = Walk(a)
+    for event in ["{", ("key", "aaa"), ("scalar", None)]:
+        assert walk.feed(event)
+    endings = [a.value_ending(a.start).decode(), walk.completion('{"aaa":null')]
+    assert len(looks) < 20
+    for ending in endings:
+        pairs = json.loads(ending, object_pairs_hook=list)
+        assert len(pairs) == n and len(dict(pairs)) == n
+        assert jsonschema_rs.Draft202012Validator(schema).is_valid(dict(pairs))

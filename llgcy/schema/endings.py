@@ -1,5 +1,6 @@
 """Short JSON texts that finish what is open."""
 import json
+from collections import Counter
 
 from llgcy.core.unescape import ending
 from llgcy.errors import LimitError, UnclearError
@@ -81,12 +82,15 @@ class Endings:
             return []
         if used is None:
             raise UnclearError("which names are free to end the object is not known")
-        named, used = [], set(used)
+        if keys is None:                # names stand for outcomes
+            return list(members)
+        # all names of an outcome at once: one by one, each would be looked for past those before it
+        free = {outcome: iter(keys.several(outcome, copies, used)) for outcome, copies in Counter(o for o, _ in members).items()}
+        named = []
         for outcome, value in members:
-            name = outcome if keys is None else keys.example(outcome, used)
+            name = next(free[outcome], None)
             if name is None:
                 raise LimitError("a class of keys has no name left, which is not counted beyond 64 names")
-            used.add(name)
             named.append((name, value))
         return named
 

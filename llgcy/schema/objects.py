@@ -145,9 +145,20 @@ class Keys:
             return self.names[outcome - 1]
         if outcome in self.examples and self.examples[outcome] not in used:
             return self.examples[outcome]
-        fs = self.formulas
-        parts = [test if truth == TRUE else test ^ 1 for test, truth in self.truths[outcome].items()]
-        return self.texts.witness(fs.all_of(parts), used | set(self.names))
+        return self.texts.witness(self.formula(outcome), used | set(self.names))
+
+    def several(self, outcome, copies, used):
+        """As many texts of an outcome that are not used; fewer where there are no more."""
+        if copies == 1 or outcome <= len(self.names):
+            name = self.example(outcome, used)
+            return [] if name is None else [name]
+        taken = used.union(self.names)
+        found = self.texts.several(self.formula(outcome), copies + len(taken))
+        return [text for text in found if text not in taken][:copies]
+
+    def formula(self, outcome):
+        """The string formula of a class of keys, names aside."""
+        return self.formulas.all_of([test if truth == TRUE else test ^ 1 for test, truth in self.truths[outcome].items()])
 
     def mask(self, keys):
         """The outcomes whose texts are in a string formula."""
