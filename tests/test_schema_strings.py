@@ -1,4 +1,5 @@
 """String formulas, key classes and their lexemes, against plain Python."""
+import heapq
 import itertools
 import random
 import re
@@ -8,6 +9,7 @@ from schema_walk import Walk, accepts, build, events, spelled
 
 from llgcy.core.regex import Regexes
 from llgcy.errors import LimitError
+from llgcy.schema import strings
 from llgcy.schema.formula import ANYTHING, FALSE, TRUE, Formulas
 from llgcy.schema.objects import WRITTEN_OUT, Keys
 from llgcy.schema.strings import Texts, fresh_word
@@ -151,3 +153,21 @@ def test_lone_surrogates_are_in_no_text():
     assert a.value_ending(a.start) == b'{"a":1}'
     with pytest.raises(ValueError):
         build({"type": "object", "required": ["\ud800"]})
+
+
+@pytest.mark.parametrize("pattern", ["a[bc]*", "(?:ab|b)+", "[a-c]{2,3}", "a|bb|ccc|c", "", "(?:a|b)(?:c|)", "[abc]*b[abc]"])
+def test_some_words_are_the_shortest(pattern):
+    texts, _ = store()
+    words = ["".join(w) for n in range(7) for w in itertools.product("abc", repeat=n) if re.fullmatch(pattern, "".join(w))]
+    for most in (0, 1, 3, 20):
+        found = texts.some_words(term(texts, f"^(?:{pattern})$"), most)
+        assert len(set(found)) == len(found) == min(most, len(words))
+        assert set(found) <= set(words) and [len(w) for w in found] == [len(w) for w in words[:most]]
+
+
+def test_many_words_take_room_for_each_once(monkeypatch):
+    texts, _ = store()
+    sizes = []
+    monkeypatch.setattr(strings, "heappush", lambda heap, item: (heapq.heappush(heap, item), sizes.append(len(heap))))
+    assert len(texts.some_words(term(texts, "^a"), 3_000)) == 3_000
+    assert max(sizes) < 10_000

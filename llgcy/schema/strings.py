@@ -249,15 +249,20 @@ class Texts:
             if state not in far:
                 far[state] = len(regexes.shortest(state))
             return far[state]
-        heap = [(distance(term), 0, "", term)] if most > 0 and regexes.alive(term) else []
-        while heap and len(found) < most:
-            _, depth, word, state = heappop(heap)
+        heap = []                       # (length of the shortest word, -length so far, word before, next character, last one, state behind it)
+
+        def enter(word, state):
             if regexes.accepts(state):
                 found.append(word)
             for first, last, target in regexes.edges(state):        # to live states only
-                whole = 1 - depth + distance(target)
-                for c in range(first, min(last, first + most) + 1):
-                    heappush(heap, (whole, depth - 1, word + chr(c), target))
+                heappush(heap, (len(word) + 1 + distance(target), -len(word), word, first, last, target))
+        if most > 0 and regexes.alive(term):
+            enter("", term)
+        while heap and len(found) < most:
+            whole, depth, word, c, last, state = heappop(heap)
+            if c < last:
+                heappush(heap, (whole, depth, word, c + 1, last, state))
+            enter(word + chr(c), state)
         return found
 
     def holds_length(self, f, n):
