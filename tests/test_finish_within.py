@@ -194,6 +194,86 @@ def test_plenty_changes_nothing():
     assert missing and all(token.startswith(b"l") for token in missing)
 
 
+def needed(matcher):
+    """Tokens of the ending known, EOS included."""
+    with pytest.raises(LimitError) as caught:
+        matcher.finish_within(0)
+    return int(re.search(r"needs ([\d,]+), EOS included", str(caught.value))[1].replace(",", ""))
+
+
+PLACES = [
+    ({"type": "string"}, ['"', '"ab\\', '"é', '"a\\u00']),
+    ({"type": "string", "maxLength": 9, "minLength": 3}, ['"', '"ab', '"abcdefgh']),
+    ({"type": "string", "pattern": "^[a-z]*[0-9]{2}$"}, ['"', '"ab', '"ab1']),
+    ({"type": "string", "pattern": "x.*(yes|no)"}, ['"', '"x', '"xy']),
+    ({"type": "object", "minProperties": 3}, ["{", '{"a":"', '{"a":{"a":"b', '{"a":1,"b":1,"c']),
+    ({"type": "object", "additionalProperties": {"type": "object", "required": ["one", "two"]}}, ['{"', '{"a":{"', '{"a":{"o', '{"two":{"one":"']),
+    ({"type": "array", "uniqueItems": True, "items": {"type": "string"}, "minItems": 2}, ["[", '["a","', '["a","ab']),
+    ({"type": "array", "items": {"type": "number", "multipleOf": 0.25}}, ["[", "[1", "[1.", "[1,-"]),
+]
+
+
+@pytest.mark.parametrize("schema, beginnings", PLACES, ids=[json.dumps(schema) for schema, _ in PLACES])
+def test_masks_hold_what_still_ends_in_time(schema, beginnings):
+    """Every token of a vocabulary of thousands: it is allowed if the promise for one token less can be given behind it."""
+    tokenizer = llgcy.Tokenizer.default()
+    compiled = llgcy.compile(llgcy.Grammar.from_json_schema(schema, whitespace="compact"), tokenizer)
+    for beginning in beginnings:
+        plain = compiled.matcher()
+        assert plain.accept_bytes(beginning.encode())
+        needs = {}
+        for token in tokens_of(plain, tokenizer.vocab_size):
+            after = plain.fork()
+            assert after.accept_token(token)
+            needs[token] = 0 if after.is_terminated() else needed(after)
+        least = needed(plain)
+        for left in least, least + 1, least + 2, least + 4, max(needs.values()) + 1, least:
+            bound = plain.fork()
+            bound.finish_within(left)
+            held = {token for token in needs if plain.completion().startswith(tokenizer.token_bytes(token) or b"\0")}
+            allowed = set(tokens_of(bound, tokenizer.vocab_size))
+            assert allowed - held == {token for token, need in needs.items() if need < left} - held and allowed & held
+
+
+def fewest_of(tokenizer, text):
+    """Tokens that spell a text at least."""
+    best = [0]
+    for end in range(1, len(text) + 1):
+        best.append(min(best[begin] + 1 for begin in range(end) if text[begin:end] in texts_of(tokenizer)))
+    return best[-1]
+
+
+@functools.lru_cache(maxsize=None)
+def texts_of(tokenizer):
+    return frozenset(map(tokenizer.token_bytes, range(tokenizer.vocab_size)))
+
+
+@pytest.mark.parametrize("schema, beginnings", [
+    ({"type": "object", "minProperties": 3}, ['{"', '{"a":1,"', '{"a":[{"x":1,"']),
+    ({"type": "array", "uniqueItems": True, "items": {"type": "string"}, "minItems": 3}, ['["', '["a","']),
+], ids=["names", "items"])
+def test_where_endings_depend_on_names(schema, beginnings):
+    """There each token is asked for by itself while plenty is left; near the end what is not known to fit is left out, and never all."""
+    tokenizer = llgcy.Tokenizer.default()
+    compiled = llgcy.compile(llgcy.Grammar.from_json_schema(schema, whitespace="compact"), tokenizer)
+    for beginning in beginnings:
+        plain = compiled.matcher()
+        assert plain.accept_bytes(beginning.encode())
+        bound = plain.fork()
+        bound.finish_within(1000)
+        assert tokens_of(bound, tokenizer.vocab_size) == tokens_of(plain, tokenizer.vocab_size)
+        least = needed(plain)
+        for left in least, least + 5, 60:
+            bound = plain.fork()
+            bound.finish_within(left)
+            allowed = tokens_of(bound, tokenizer.vocab_size)
+            assert any(plain.completion().startswith(tokenizer.token_bytes(token)) for token in allowed)
+            for token in random.Random(left).sample(allowed, min(len(allowed), 50)):
+                after = bound.fork()
+                assert after.accept_token(token)
+                assert fewest_of(tokenizer, after.completion()) < left - 1 and tokens_of(after, tokenizer.vocab_size)
+
+
 def test_the_promise_moves_with_the_matcher():
     tokenizer = llgcy.Tokenizer.single_byte()
     compiled = llgcy.compile(llgcy.Grammar.from_regex("[a-z]*"), tokenizer)

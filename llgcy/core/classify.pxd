@@ -6,7 +6,7 @@ the grammar, but for the leaves where tokens cross: another grammar that has the
 paths to them.
 """
 cimport cython
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from llgcy.core.lock cimport Lock
 from llgcy.core.machine cimport Machine
 from llgcy.core.state cimport Leaf
@@ -60,3 +60,11 @@ cdef bytes leaves_of(Machine machine, const Leaf* leaf, list paths)
 cdef Classification classify_roaming(Machine machine, Vocabulary vocabulary, Lock lock, const Leaf* leaf, Classification free_)
 # Takes the machine's lock where something is not ready.
 cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, const Leaf* leaf, bint counted)
+
+# The kinds of characters (see trie.kind_of) all of which leave a leaf as it is, as far as they are known. Under the lock.
+cdef int kinds_kept(Machine machine, const Leaf* leaf, uint64_t* kinds) except -1 nogil
+cdef inline bint has_all(const uint64_t* kinds, const uint64_t* some) noexcept nogil:
+    """Are all kinds of the second set in the first one?"""
+    return some[0] & ~kinds[0] == 0 and some[1] & ~kinds[1] == 0
+# The token ids of a subtree of the trie are ids[low[0] .. high[0]).
+cdef void subtree(Trie trie, int32_t node, int32_t* low, int32_t* high) noexcept nogil

@@ -230,14 +230,9 @@ cdef Classification classify(Machine machine, Vocabulary vocabulary, Lock lock, 
     return out
 
 
-cdef inline bint has_all(const uint64_t* kinds, const uint64_t* some) noexcept nogil:
-    return some[0] & ~kinds[0] == 0 and some[1] & ~kinds[1] == 0
-
-
 cdef Memo* memo_of(Memo* memos, const Leaf* leaf, Machine machine, Lock lock, int32_t* held) except NULL nogil:
     """What is known of a leaf; until another one is asked for."""
     cdef Memo* memo = &memos[hash_bytes(leaf, sizeof(Leaf)) % MEMOS]
-    cdef int byte
     if memcmp(&memo.leaf, leaf, sizeof(Leaf)) == 0:
         return memo
     if held[0] == 0:
@@ -245,14 +240,28 @@ cdef Memo* memo_of(Memo* memos, const Leaf* leaf, Machine machine, Lock lock, in
         held[0] = RUN
     memo.leaf.lang = -1             # nothing is known where this fails
     machine.leaf_alike(leaf, &memo.alike)
-    memo.kinds[0] = memo.alike.ascii[0] | <uint32_t>~(1 << BROKEN | 1 << CONTROL)
-    memo.kinds[1] = memo.alike.ascii[1]
-    for byte in range(0xC2, 0xF5):
-        if not memo.alike.leads >> (byte - 0xC0) & 1:
-            memo.kinds[0] &= ~(<uint64_t>1 << kind_of(<uint8_t>byte))
+    kinds_alike(&memo.alike, memo.kinds)
     memo.leaf = leaf[0]
     memo.run = EVER if memcmp(&memo.alike.to, leaf, sizeof(Leaf)) == 0 else 0
     return memo
+
+
+cdef void kinds_alike(const Alike* alike, uint64_t* kinds) noexcept nogil:
+    """The kinds of characters all of which are among those."""
+    cdef int byte
+    kinds[0] = alike.ascii[0] | <uint32_t>~(1 << BROKEN | 1 << CONTROL)
+    kinds[1] = alike.ascii[1]
+    for byte in range(0xC2, 0xF5):
+        if not alike.leads >> (byte - 0xC0) & 1:
+            kinds[0] &= ~(<uint64_t>1 << kind_of(<uint8_t>byte))
+
+
+cdef int kinds_kept(Machine machine, const Leaf* leaf, uint64_t* kinds) except -1 nogil:
+    cdef Alike alike
+    kinds[0] = kinds[1] = 0
+    if machine.leaf_alike(leaf, &alike) and memcmp(&alike.to, leaf, sizeof(Leaf)) == 0:
+        kinds_alike(&alike, kinds)
+    return 0
 
 
 cdef int32_t run_of(Memo* memos, const Leaf* leaf, Machine machine, Lock lock, int32_t* held) except -1 nogil:

@@ -108,6 +108,7 @@ cdef class JsonMachine(Machine):
     cdef Leaf free_string, counted_string       # see Machine.free_leaf
     cdef dict languages                 # id of a StringSpec: (its language in strings, the spec, so that the id stays its own)
     cdef dict shapes                    # (kind, ids): the automaton's shape
+    cdef dict parts                     # (mode, row, items of the run): what ends the container or value, None: names used decide; MOST_RESTS at most
     cdef dict rests                     # endings known: of states between the tokens of the text, by their bytes; MOST_RESTS at most
     cdef readonly int64_t asked         # moves that the automaton was asked for
     cdef int32_t _row(self, int32_t kind, list alternatives) except -1
@@ -155,5 +156,6 @@ cdef class JsonMachine(Machine):
     cdef int _ways(self, int32_t mode, int32_t gap) noexcept nogil
     cdef int _leads_on(self, const State* at, int32_t gap) except -1 nogil
     cdef bytes _next_part(self, const State* at)
+    cdef bytes _part(self, const State* at, int32_t row, object names)
     cdef str _such_as(self, const State* at, str before)
     cdef int _key(self, const State* at, uint8_t byte, bint grow, State* out) except -1 nogil

@@ -104,7 +104,7 @@ cdef class JsonMachine(Machine):
         self.rows, self.alternatives = Arena(budget, sizeof(Row)), Arena(budget, sizeof(Alternative))
         self.moves, self.sides = Arena(budget, sizeof(Move)), Arena(budget, sizeof(Side))
         self.row_index, self.move_index, self.side_index = Index(budget), Index(budget), Index(budget)
-        self.shapes, self.languages, self.rests = {}, {}, {}
+        self.shapes, self.languages, self.rests, self.parts = {}, {}, {}, {}
         self.rows.add(1)                # row 0: around the document
         self.sides.add(1)               # side 0 likewise
         self.begin = self._row(ANY_VALUE, [(automaton.start, 0)])
@@ -959,6 +959,14 @@ cdef class JsonMachine(Machine):
             out.leaf.u = -1
         return 0
 
+    cdef void looked(self, const State* at, State* out) noexcept nogil:
+        cdef int32_t used = (<const Side*>self.sides.at(at.side)).used
+        out[0] = at[0]
+        if at.mode == KEY and at.leaf.u >= 0 and not self.strings.used_names.begins(max(used, 0), at.leaf.u):
+            out.leaf.u = -1
+        elif at.mode == NUMBER and at.leaf.u > 0:
+            out.leaf.u = -1
+
     cdef int32_t _strings_used(self, const State* at) noexcept nogil:
         """Inside a string: those that may not come again, as far as they are known."""
         cdef int32_t used = (<const Side*>self.sides.at(at.side)).used
@@ -1175,16 +1183,30 @@ cdef class JsonMachine(Machine):
                 return b'"' if at.mode == FIRST_KEY else b","
             self._item(at, &to)
             row = to.row
+        if at.mode == LOOSE or used == UNKNOWN_NAMES:
+            return self._part(at, row, None)
+        key = at.mode, row, (<Side*>self.sides.at(at.side)).read
+        part = self.parts.get(key, self)
+        if part is self:
+            try:
+                part = self._part(at, row, None)
+            except UnclearError:                        # it depends on the names
+                part = None
+            if len(self.parts) >= MOST_RESTS:
+                self.parts.clear()
+            self.parts[key] = part
+        return self._part(at, row, frozenset(self.strings.names_used(used)) if used else frozenset()) if part is None else part
+
+    cdef bytes _part(self, const State* at, int32_t row, object names):
+        """The same from a place where something begins or goes on; names: those that may not come again, None where they are not known."""
         ids = [id_ for id_, _ in self._alternatives(row)]
-        names = None if at.mode == LOOSE or used == UNKNOWN_NAMES else frozenset(self.strings.names_used(used)) if used else frozenset()
         if at.mode == START or at.mode == VALUE or row != at.row:
             beside = (<Row*>self.rows.at(row)).watch & BESIDE
             if beside and names is None:
                 raise UnclearError("which strings are free is not known")
             endings = [self.automaton.value_ending(id_, names if beside else frozenset()) for id_ in ids]
         elif at.mode == FIRST_ITEM or (<Row*>self.rows.at(at.row)).kind == ARRAY:
-            read = (<Side*>self.sides.at(at.side)).read
-            endings = [self.automaton.array_ending(id_, at.mode == FIRST_ITEM, read, names) for id_ in ids]
+            endings = [self.automaton.array_ending(id_, at.mode == FIRST_ITEM, (<Side*>self.sides.at(at.side)).read, names) for id_ in ids]
         else:
             endings = [self.automaton.object_ending(id_, names, at.mode == FIRST_KEY) for id_ in ids]
         return min(endings, key=len)

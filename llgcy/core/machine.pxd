@@ -41,6 +41,9 @@ cdef class Machine:
     cdef int mask_key(self, const State* at, State* out) except -1 nogil
     # The same out of what is ready: 1, or 0 where it is not.
     cdef int ready_key(self, const State* at, State* out) noexcept nogil
+    # A state with the same future, endings included, in looks of any length. Not for bytes that are really taken: it may lack what these
+    # note. By default the state itself. Reads only, also without the lock.
+    cdef void looked(self, const State* at, State* out) noexcept nogil
     # 0: walk the trie. 1: classify, as `out` says. By default: inside() with the leaf as it is.
     cdef int split(self, const State* at, Split* out) except -1 nogil
     # The state after any number of JSON white space bytes, >= 1, as far as it decides what may come behind them: ALIVE, with the most

@@ -44,6 +44,9 @@ cdef class Machine:
         out.plain, out.apart, out.free, out.least, out.most = at.leaf, False, False, 0, 0
         return 1
 
+    cdef void looked(self, const State* at, State* out) noexcept nogil:
+        out[0] = at[0]
+
     cdef int behind_white(self, const State* at, State* out, int32_t* room) except -1 nogil:
         return MISS
 

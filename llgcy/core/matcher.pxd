@@ -101,7 +101,8 @@ cdef class Matcher:
     cdef int _note(self, tuple kept) except -1
     cdef Reach _reach(self, Engine engine)
     # The need behind each of the states of a reach, -1 where it is not clear; a buffer of int64s.
-    cdef object _needs(self, Engine engine, Reach reach)
+    cdef bytes _needs(self, Engine engine, Reach reach)
+    cdef list _unclear(self, Reach reach, const int64_t* needs)
     cdef bint _is_far(self, Engine engine) except -1
     cdef int _narrow(self, Engine engine, uint32_t* out) except -1
     cdef bint _only_eos(self, Engine engine) except -1

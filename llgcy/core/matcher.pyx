@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memset
 
-from llgcy.core.endings cimport NO_ENDING, NOWHERE, UNCLEAR, Reach, Within, within
+from llgcy.core.endings cimport NO_ENDING, UNCLEAR, Reach, Within, within
 from llgcy.core.engine cimport Engine
 from llgcy.core.history cimport CHUNK, END, RECENT, Chunk, chunk_after, new_states
 from llgcy.core.lock cimport atomic_store, atomic_swap, generation
@@ -21,6 +21,8 @@ from llgcy.errors import BudgetError, LimitError, StateError, TokenizerError, Un
 cdef enum:
     MOST_FORCED = 1 << 20       # bytes that forced_bytes() looks ahead
     NEARBY = 16                 # chunks: where a rollback to a place before the last one begins
+    NEAR = 64                   # tokens left, EOS included, where more than MANY tokens with names that matter are not asked for one by one,
+    MANY = 256                  # but left out: each costs some microseconds
 
 
 @cython.final
@@ -699,7 +701,8 @@ cdef class Matcher:
 
         Masks allow, and `accept_token` takes, only tokens after which an ending is known that fits: that of `completion`, in the
         fewest tokens that spell it. So no mask is ever empty, and no text is cut off. As long as plenty is left the masks are what they
-        were; near the end they may be narrower than need be, since an ending that is known need not be the shortest.
+        were; near the end they may be narrower than need be, since an ending that is known need not be the shortest, and since many tokens
+        whose endings depend on the names before them are not asked for one by one there.
 
         Each accept call takes one token of the budget, `accept_bytes` as many as spell its bytes at least, and `rollback` gives them back;
         a rollback to before this call takes back the call. A fork keeps the promise, too. `reset` forgets it.
@@ -814,62 +817,85 @@ cdef class Matcher:
 
     cdef Reach _reach(self, Engine engine):
         """Where each token leads; tokens that the grammar names are read as what it names."""
-        cdef Reach reach = engine.endings.reach(&self.state)
         cdef int32_t token, first, last
-        cdef State state
-        if engine.machine.names_tokens and not reach.units:
+        cdef State state, looked
+        cdef Reach reach
+        engine.machine.looked(&self.state, &looked)
+        reach = engine.endings.known(&looked)
+        if reach is not None:
+            return reach
+        reach = engine.endings.reach(&looked)
+        if engine.machine.names_tokens:
             engine.lock.acquire()
             try:
                 named = engine.machine.tokens_allowed(&self.state)
             finally:
                 engine.lock.release()
             for first, last in named:
+                reach.forget(first, last)
                 with nogil:
                     for token in range(first, last + 1):
                         state = self.state
                         if self._is_eos(token):         # of this matcher, not of all that use what is found here
-                            reach.group[token] = UNCLEAR
-                        else:
-                            reach.group[token] = reach.note(&state) if self._token(engine, token, &state) else NOWHERE
-            reach.units = True
+                            reach.add(&token, 1, UNCLEAR)
+                        elif self._token(engine, token, &state):
+                            reach.add(&token, 1, reach.note(&state))
+        engine.endings.keep(&looked, reach)
         return reach
 
-    cdef object _needs(self, Engine engine, Reach reach):
+    cdef bytes _needs(self, Engine engine, Reach reach):
         cdef int32_t i
-        cdef bytes out = bytes(reach.n * sizeof(int64_t))
-        cdef int64_t* needs = <int64_t*><char*>out          # filled before anyone else sees it
-        for i in range(reach.n):
-            try:
-                needs[i] = self._need(engine, &reach.states[i])
-            except UnclearError:
-                needs[i] = -1
+        cdef bytes out = reach.needs.get(self.eos)
+        cdef int64_t* needs
+        if out is None:
+            out = bytes(reach.n * sizeof(int64_t))
+            needs = <int64_t*><char*>out            # filled before anyone else sees it
+            for i in range(reach.n):
+                try:
+                    needs[i] = self._need(engine, &reach.states[i])
+                except UnclearError:
+                    needs[i] = -1
+            reach.needs[self.eos] = out
         return out
+
+    cdef list _unclear(self, Reach reach, const int64_t* needs):
+        """The tokens that have to be asked for one by one; None: they are too many for that, near the end."""
+        cdef int32_t k
+        cdef list out = reach.tokens_of(UNCLEAR)
+        for k in range(reach.n):
+            if needs[k] < 0:
+                out += reach.tokens_of(k)
+        return None if len(out) > MANY and self._left() <= NEAR else out
 
     cdef bint _is_far(self, Engine engine) except -1:
         """Does every token that the grammar allows keep the promise?"""
+        cdef State state
         cdef Reach reach
         cdef bytes found
         cdef const int64_t* needs
         cdef int64_t worst = 0, need
         cdef int32_t token, k
+        cdef list asked
         if self.far == self.steps:
             return True
         if self.state.mode == HEALING or self._terminated():
             return False
-        key = (<const char*>&self.state)[:sizeof(State)], self.eos
+        engine.machine.looked(&self.state, &state)
+        key = (<const char*>&state)[:sizeof(State)], self.eos
         known = engine.endings.worsts.get(key)
         if known is None:
             reach = self._reach(engine)
             found = self._needs(engine, reach)
             needs = <const int64_t*><const char*>found
+            asked = self._unclear(reach, needs)
+            if asked is None:
+                return False
             for k in range(reach.n):
                 worst = max(worst, needs[k])
-            for token in range(self.compiled.vocabulary.size):
-                k = reach.group[token]
-                if k != NOWHERE and (k == UNCLEAR or needs[k] < 0):
-                    need = self._need_behind(engine, token)
-                    if need != NO_ENDING:
-                        worst = max(worst, need)
+            for token in asked:
+                need = self._need_behind(engine, token)
+                if need != NO_ENDING:
+                    worst = max(worst, need)
             engine.endings.remember_worst(key, worst)
         else:
             worst = known
@@ -880,32 +906,38 @@ cdef class Matcher:
 
     cdef int _narrow(self, Engine engine, uint32_t* out) except -1:
         """Takes from a mask the tokens that do not keep the promise; 1 where there are any."""
-        cdef Reach reach = None
-        cdef bytes found = b""
+        cdef Reach reach
+        cdef bytes found
         cdef const int64_t* needs
-        cdef int64_t need, left = self._left() - 1
-        cdef int32_t token, k
+        cdef int64_t left = self._left() - 1
+        cdef int32_t token
         cdef int some = 0
+        cdef list asked
         cdef tuple witness
         if self._is_far(engine):
             return 0
-        if self.state.mode != HEALING:
+        ends = {token for token in self.eos_ids[:self.n_eos] if out[token >> 5] >> (token & 31) & 1}
+        if self.state.mode == HEALING:
+            asked = [token for token in range(self.compiled.vocabulary.size) if out[token >> 5] >> (token & 31) & 1]
+        else:
             reach = self._reach(engine)
             found = self._needs(engine, reach)
-        needs = <const int64_t*><const char*>found
-        for token in range(self.compiled.vocabulary.size):
-            if not out[token >> 5] >> (token & 31) & 1:
-                continue
-            k = NOWHERE if reach is None else reach.group[token]
-            if self._is_eos(token):
-                need = self._need_eos(engine, token)
-            elif k < 0 or needs[k] < 0:
-                need = self._need_behind(engine, token)
-            else:
-                need = needs[k]
-            if need > left:
+            needs = <const int64_t*><const char*>found
+            asked = self._unclear(reach, needs)
+            with nogil:
+                some = reach.narrow(needs, left, asked is None, out)
+            if asked is None:
+                asked = []
+        for token in asked:
+            if out[token >> 5] >> (token & 31) & 1 and token not in ends and self._need_behind(engine, token) > left:
                 out[token >> 5] &= ~(<uint32_t>1 << (token & 31))
                 some = 1
+        for token in ends:              # as text such a token leads elsewhere
+            if self._need_eos(engine, token) > left:
+                out[token >> 5] &= ~(<uint32_t>1 << (token & 31))
+                some = 1
+            else:
+                out[token >> 5] |= <uint32_t>1 << (token & 31)
         witness = self._held()
         if witness is None:
             witness = self._ending(engine, &self.state)
@@ -916,12 +948,14 @@ cdef class Matcher:
 
     cdef bint _only_eos(self, Engine engine) except -1:
         """Is EOS all that the mask allows?"""
-        cdef int32_t token, words = self.compiled.vocabulary.words
+        cdef int32_t token, i, words = self.compiled.vocabulary.words
         cdef bytearray mask = bytearray(4 * words)
         cdef uint32_t* out = <uint32_t*><char*>mask
         self._fill(engine, out)
-        for token in range(self.compiled.vocabulary.size):
-            if out[token >> 5] >> (token & 31) & 1 and not self._is_eos(token):
+        for token in self.eos_ids[:self.n_eos]:
+            out[token >> 5] &= ~(<uint32_t>1 << (token & 31))
+        for i in range(words):
+            if out[i]:
                 return False
         return True
 
