@@ -11,12 +11,13 @@ from llgcy.bitmask import allocate_bitmask
 from llgcy.content import Content, Kept, field, json_text
 from llgcy.core.config import GrammarMachine
 from llgcy.core.json import JsonMachine
+from llgcy.core.limited import Limited, term_facts
 from llgcy.core.machine import Machine
 from llgcy.core.matcher import CompiledGrammar
 from llgcy.core.regex import Regexes
 from llgcy.core.store import Budget
 from llgcy.core.trie import Vocabulary
-from llgcy.errors import BudgetError, GrammarError, UnsupportedKeywordError
+from llgcy.errors import BudgetError, GrammarError, UnsatisfiableError, UnsupportedKeywordError
 from llgcy.explain import Explanation, explain
 from llgcy.grammar import choices, gbnf, ir, lark, named, structural
 from llgcy.grammar.advice import advice
@@ -93,28 +94,47 @@ class _Rules:
 
     def _machine(self, grammar: ir.Grammar, budget: Budget, horizon: int, tokens: _Tokens) -> Machine:
         regexes = Regexes("bytes", budget)
-        tables = lower(grammar, regexes).tables(regexes, self._make(budget, horizon, tokens))
+        tables = lower(grammar, regexes).tables(regexes, self._make(grammar, budget, horizon, tokens))
         machine = GrammarMachine(tables, budget, horizon=horizon)
         self.warnings = tuple(dict.fromkeys((*self.warnings, *machine.warnings)))
         return machine
 
     def _reader(self, grammar: ir.Grammar, budget: Budget, tokens: _Tokens) -> Reader:
-        return Reader(grammar, budget, self._make(budget, 1, tokens), lambda inner: self._reader(inner, budget, tokens))
+        return Reader(grammar, budget, self._make(grammar, budget, 1, tokens), lambda inner: self._reader(inner, budget, tokens))
 
-    def _make(self, budget: Budget, horizon: int, tokens: _Tokens) -> Callable[[ir.Node], Any]:
-        """What a lexeme that is no regex is read with."""
+    def _make(self, grammar: ir.Grammar, budget: Budget, horizon: int, tokens: _Tokens) -> Callable[[ir.Node], Any]:
+        """What a lexeme of a grammar that is no regex is read with."""
         def make(source: ir.Node) -> Any:
             if isinstance(source, ir.Json):
                 return self.schemas[source].machine(budget, horizon)
             if isinstance(source, ir.Tokens):
                 return tokens.ids(source)
+            if isinstance(source, ir.Limited):
+                return self._limited(source, make(source.body), grammar.options.lexing == "greedy", budget, tokens)
             assert isinstance(source, ir.Embedded) and isinstance(source.grammar, ir.Grammar), "names are linked before"
             return self._machine(source.grammar, budget, horizon, tokens)
         return make
 
+    def _limited(self, source: ir.Limited, body: Machine, greedy: bool, budget: Budget, tokens: _Tokens) -> Limited:
+        bound, tail = -1, getattr(body, "tail_bytes", None)
+        if isinstance(body, GrammarMachine) and len(body.tables.lexemes) == len(body.tables.rules) == 1 and isinstance(body.tables.lexemes[0], int):
+            bound, tail = term_facts(body.tables.regexes, body.tables.lexemes[0])
+        machine = Limited(body, source.most, tokens.tokenizer.vocabulary, budget, greedy=greedy, judged=tokens.known,
+                          bound=bound, tail_bytes=tail)
+        least = machine.least
+        line, column = source.at or (None, None)
+        if not machine.judged:
+            return machine
+        if least is None:
+            raise UnsupportedKeywordError("a text with max_tokens= needs a token that the grammar names, or no ending of it is known that "
+                                          "the vocabulary can spell", line=line, column=column)
+        if least > source.most:
+            raise UnsatisfiableError(f"max_tokens={source.most} is too few: the shortest text known needs {least:,} tokens", line=line, column=column)
+        return machine
+
 
 class _Tokens:
-    """The tokenizer, as grammars see it that name tokens. ``known``: False where it stands in for one that is not known yet."""
+    """The tokenizer, as grammars see it that name or count tokens. ``known``: False where it stands in for one that is not known yet."""
 
     def __init__(self, tokenizer: Tokenizer, known: bool):
         self.tokenizer, self.known = tokenizer, known
@@ -410,12 +430,12 @@ class Grammar:
         return to_lark(self._source.grammar)
 
     def accepts(self, text: str | bytes) -> bool:
-        """Is the whole text in the language?"""
+        """Is the whole text in the language? Without a tokenizer no tokens are counted: it is read as if rules had no ``max_tokens``, but for 0."""
         matcher = self._by_bytes.matcher()
         return matcher.accept_bytes(text.encode() if isinstance(text, str) else text) and matcher.is_accepting()
 
     def explain(self, text: str | bytes) -> Explanation:
-        """How far a text goes, and what was expected there, in the terms of the grammar.
+        """How far a text goes, and what was expected there, in the terms of the grammar. As for `accepts`, no tokens are counted.
 
         Parameters
         ----------

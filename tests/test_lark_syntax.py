@@ -364,7 +364,6 @@ def test_an_error_shows_the_line_with_a_caret():
 
 
 @pytest.mark.parametrize("text, name, place", [
-    ('start: a\na[max_tokens=3]: "a"', "attribute max_tokens", (2, 3)),
     ('start: "a"\n%import .file.X', ".file.X", (2, 1)),
     ('start: "a"\n%import python.NAME', "python.NAME", (2, 1)),
 ])

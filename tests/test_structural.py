@@ -275,7 +275,7 @@ TAG = {"begin": "<a", "content": {"type": "any_text"}, "end": "b"}
     ({"type": "structural_tag", "structures": [{**TOOL, "ends": ""}], "triggers": ["<t"]}, "unknown field 'ends'", "/structures/0"),
     ({"type": "structural_tag", "format": {"type": "any_txt"}}, "no format 'any_txt'.*any_text", "/format"),
     ({"type": "structural_tag", "format": {"type": "dispatch"}}, "dispatch is not supported", "/format"),
-    ({"type": "structural_tag", "format": {"type": "any_text", "max_tokens": 3}}, "max_tokens is not supported", "/format/max_tokens"),
+    ({"type": "structural_tag", "format": {"type": "any_text", "max_tokens": 0.5}}, "max_tokens must be", "/format/max_tokens"),
     ({"type": "structural_tag", "format": {"type": "json_schema", "json_schema": {}, "style": "qwen_xml"}}, "style", "/format/style"),
     ({"type": "structural_tag", "format": {"type": "star", "content": {"type": "any_text"}}}, "cannot be repeated", "/format/content"),
     ({"type": "structural_tag", "format": {"type": "plus", "content": {"type": "or", "elements": [{"type": "any_text"}]}}}, "cannot be repeated", "/format/content"),

@@ -77,6 +77,9 @@ cdef class Chain:
     cdef bint names_tokens(self, int32_t i) noexcept nogil
     cdef int step_token(self, int32_t i, const State* at, int32_t id, State* out) except -1 nogil
     cdef list tokens_allowed(self, int32_t i, const State* at)
+    cdef bint counts_tokens(self, int32_t i) noexcept nogil
+    cdef int tick(self, int32_t i, const State* at, State* out) except -1 nogil
+    cdef bint counting(self, int32_t i, const State* at) noexcept nogil
 
 @cython.final
 cdef class GrammarMachine(Machine):
@@ -160,6 +163,10 @@ cdef class GrammarMachine(Machine):
     cdef list _tokens_of(self, const Member* m)
     cdef list _tokens_behind(self, int32_t row, int32_t gap)
     cdef list _tokens_in(self, const State* at)
+    # The end of a token, where some machine counts tokens.
+    cdef int tick_nested(self, const State* at, State* out) except -1 nogil
+    cdef int tick_several(self, int32_t configuration, State* out) except -1 nogil
+    cdef int tick_apart(self, int32_t configuration, State* out) except -1 nogil
     cdef int add_apart(self, const State* at, int32_t* n, int32_t* n_rows) except -1 nogil
     cdef int settle_apart(self, int32_t n, int32_t n_rows, State* out) except -1 nogil
     cdef int step_apart(self, int32_t configuration, uint8_t byte, bint grow, State* out) except -1 nogil

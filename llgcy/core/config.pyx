@@ -100,6 +100,15 @@ cdef class Chain:
     cdef list tokens_allowed(self, int32_t i, const State* at):
         return self.rest.tokens_allowed(i - 1, at) if i else self.machine.tokens_allowed(at)
 
+    cdef bint counts_tokens(self, int32_t i) noexcept nogil:
+        return self.rest.counts_tokens(i - 1) if i else self.machine.counts_tokens
+
+    cdef int tick(self, int32_t i, const State* at, State* out) except -1 nogil:
+        return self.rest.tick(i - 1, at, out) if i else self.machine.tick(at, out)
+
+    cdef bint counting(self, int32_t i, const State* at) noexcept nogil:
+        return self.rest.counting(i - 1, at) if i else self.machine.counting(at)
+
 
 @cython.final
 cdef class GrammarMachine(Machine):
@@ -177,6 +186,7 @@ cdef class GrammarMachine(Machine):
                 self.place[i], machine = n, lexeme
                 machine.start(&self.starts[n])
                 self.names_tokens = self.names_tokens or machine.names_tokens
+                self.counts_tokens = self.counts_tokens or machine.counts_tokens
                 n += 1
         if n:
             self.chain = Chain(self.machines)
@@ -196,7 +206,8 @@ cdef class GrammarMachine(Machine):
                                "from it what it may be followed by, or use exact lexing")
         self.parting = overlaps.parting()
         if not self.parting:
-            self._look_for_traps()
+            if all(getattr(machine, "judged", True) for machine in self.machines):      # else where a limit ends is not known
+                self._look_for_traps()
             self._warn_of(overlaps)
 
     def _warn_of(self, overlaps):
@@ -229,6 +240,8 @@ cdef class GrammarMachine(Machine):
             for byte in range(256):
                 if self.step(&at, byte, True, &to) == ALIVE:
                     after.setdefault(written(&to), byte)
+                    if self.counts_tokens and self.tick(&to, &to) == ALIVE:
+                        after.setdefault(written(&to), byte)
             for token, _ in self.tokens_allowed(&at):
                 if self.step_token(&at, token, &to) == ALIVE:
                     after.setdefault(written(&to), None)
@@ -1039,6 +1052,92 @@ cdef class GrammarMachine(Machine):
                 self.add_apart(&next, &n, &n_rows)
         return self.settle_apart(n, n_rows, out)
 
+    # -- the end of a token ------------------------------------------------------------------------------------------------
+    cdef int tick(self, const State* at, State* out) except -1 nogil:
+        if self.counts_tokens:
+            if at.mode >= NESTED:
+                return self.tick_nested(at, out)
+            if at.mode == SEVERAL:
+                return self.tick_several(at.row, out)
+            if at.mode == APART:
+                return self.tick_apart(at.row, out)
+        if out != at:
+            out[0] = at[0]
+        return ALIVE
+
+    cdef int tick_nested(self, const State* at, State* out) except -1 nogil:
+        """Where the tokens are spent, the machine has ended."""
+        cdef State inner, next
+        cdef Frame* frame = self.unfold(at, &inner)
+        cdef int32_t k = self.place[frame.lexeme], row
+        cdef int result
+        if not self.chain.counts_tokens(k):
+            if out != at:
+                out[0] = at[0]
+            return ALIVE
+        result = self.chain.tick(k, &inner, &inner)
+        if result != ALIVE:
+            return result
+        self.fold(&inner, frame.row, frame.lexeme, &next)
+        row = self.behind_nested(&next)
+        if row and not self.goes_on(&next):
+            put(out, BETWEEN, row, 0)
+        else:
+            out[0] = next
+        return ALIVE
+
+    cdef int tick_several(self, int32_t configuration, State* out) except -1 nogil:
+        cdef const Configuration* c = <const Configuration*>self.configurations.at(configuration)
+        cdef const Member* m
+        cdef int32_t i, n_going = 0, n_ends = 0
+        cdef int result
+        cdef State next
+        for i in range(c.members, c.members + c.n_members):
+            m = <const Member*>self.members.at(i)
+            if m.nested:
+                result = self.tick_nested(<State*>self.nested.at(m.nested), &next)
+                if result == ASK:
+                    return ASK
+                if result == ALIVE and next.mode >= NESTED:
+                    push_member(&self.going, &n_going, 0, 0, self.keep_nested(&next))
+                elif result == ALIVE and self.single:                 # where lexing is exact its end is a member already
+                    push_member(&self.ends, &n_ends, next.row, 0, 0)
+            elif m.lexer > 0:
+                push_member(&self.going, &n_going, m.row, m.lexer, 0)
+            else:
+                push_member(&self.ends, &n_ends, m.row, m.lexer, 0)
+        return self.settle(n_going, n_ends, out)
+
+    cdef int tick_apart(self, int32_t configuration, State* out) except -1 nogil:
+        cdef const Configuration* c = <const Configuration*>self.configurations.at(configuration)
+        cdef int32_t i, n = 0, n_rows = 0
+        cdef int result
+        cdef State next
+        for i in range(c.members, c.members + c.n_members):
+            result = self.tick(<State*>self.nested.at((<const Member*>self.members.at(i)).nested), &next)
+            if result == ASK:
+                return ASK
+            if result == ALIVE:
+                self.add_apart(&next, &n, &n_rows)
+        return self.settle_apart(n, n_rows, out)
+
+    cdef bint counting(self, const State* at) noexcept nogil:
+        cdef const Configuration* c
+        cdef State inner
+        cdef int32_t i, number
+        if not self.counts_tokens:
+            return False
+        if at.mode >= NESTED:
+            i = self.place[self.unfold(at, &inner).lexeme]
+            return self.chain.counting(i, &inner)
+        if at.mode == SEVERAL or at.mode == APART:
+            c = <const Configuration*>self.configurations.at(at.row)
+            for i in range(c.members, c.members + c.n_members):
+                number = (<const Member*>self.members.at(i)).nested
+                if number and self.counting(<State*>self.nested.at(number)):
+                    return True
+        return False
+
     # -- asked by masks ----------------------------------------------------------------------------------------------------
     cdef int accepting(self, const State* at) except -1 nogil:
         cdef const Configuration* c
@@ -1106,7 +1205,7 @@ cdef class GrammarMachine(Machine):
         cdef Frame* frame
         cdef const Configuration* c
         cdef const Member* m
-        cdef int32_t i, n = 0
+        cdef int32_t i, n = 0, number
         if out != at:
             out[0] = at[0]
         if at.mode >= NESTED:
@@ -1117,11 +1216,15 @@ cdef class GrammarMachine(Machine):
             out.row = self.rows.view_of(at.row)
         elif at.mode == APART:
             pass                                                      # rare, so each is a key of its own
-        elif self.tables.n_counts:
+        elif self.tables.n_counts or self.counts_tokens:
             c = <const Configuration*>self.configurations.at(at.row)
             m = <const Member*>self.members.at(c.members)
             for i in range(c.n_members):
-                push_member(&self.going, &n, self.rows.view_of(m[i].row) if m[i].row else 0, m[i].lexer, m[i].nested)
+                number = m[i].nested
+                if number and self.counts_tokens:
+                    self.mask_key(<State*>self.nested.at(number), &inner)
+                    number = self.keep_nested(&inner)
+                push_member(&self.going, &n, self.rows.view_of(m[i].row) if m[i].row else 0, m[i].lexer, number)
             out.row = self.configuration(n)
         return 0
 
@@ -1285,6 +1388,7 @@ cdef class GrammarMachine(Machine):
         """A shortest ending, found by breadth first search."""
         cdef State at, to
         cdef int byte
+        # Where tokens are counted, each byte is one: so what is limited comes to its end.
         todo, seen = [(state, None, 0)], {state}
         for i, (state, _, _) in enumerate(todo):                      # grows while it runs
             read_state(state, &at)
@@ -1295,7 +1399,7 @@ cdef class GrammarMachine(Machine):
                     i = todo[i][1]
                 return bytes(reversed(text))
             for byte in range(256):
-                if self.step(&at, byte, True, &to) == ALIVE:
+                if self.step(&at, byte, True, &to) == ALIVE and self.tick(&to, &to) == ALIVE:
                     new = written(&to)
                     if new not in seen:
                         seen.add(new)
@@ -1305,18 +1409,6 @@ cdef class GrammarMachine(Machine):
         raise LimitError(f"no ending was found among {MAX_SEARCH:,} states; exact lexing always has one")
 
     # -- for Python --------------------------------------------------------------------------------------------------------
-    def after_token(self, bytes state not None, int32_t id):
-        """The state after a token that is read as the unit that the grammar names; None where it names none here."""
-        cdef State at
-        read_state(state, &at)
-        return written(&at) if self.step_token(&at, id, &at) == ALIVE else None
-
-    def tokens(self, bytes state not None):
-        """The tokens that may be read so: list of ranges (first, last) of ids."""
-        cdef State at
-        read_state(state, &at)
-        return self.tokens_allowed(&at)
-
     def key(self, bytes state not None):
         """The state under which masks of this one are remembered."""
         cdef State at

@@ -35,6 +35,8 @@ cdef class Reach:
     cdef dict needs             # EOS ids as int32s: bytes of an int64 for each state, how many tokens end its text then, -1: not clear
     cdef int32_t note(self, const State* at) except -1 nogil
     cdef int _grow(self) except -1 nogil
+    # Tokens that end in a state: with what the grammar counts at the end of a token.
+    cdef int end(self, Work work, const int32_t* ids, int32_t n, const State* at) except -1 nogil
     # `kinds`: Vocabulary.kinds.
     cdef int walk(self, Work work, Trie trie, const uint64_t* kinds, const State* at) except -1 nogil
     # Tokens that lead to a state; those of a range of ids lead nowhere, or elsewhere.

@@ -14,7 +14,7 @@ from llgcy.core.classify cimport has_all, kinds_kept, subtree
 from llgcy.core.machine cimport Machine
 from llgcy.core.masks cimport Masks, Work
 from llgcy.core.spelling cimport fewest
-from llgcy.core.state cimport ALIVE, ASK, Leaf, State
+from llgcy.core.state cimport ALIVE, ASK, DEAD, Leaf, State
 from llgcy.core.store cimport hash_bytes
 from llgcy.core.trie cimport GROUP, Node, Trie, Vocabulary
 
@@ -118,12 +118,19 @@ cdef class Reach:
         self.count = kept
         return 0
 
+    cdef int end(self, Work work, const int32_t* ids, int32_t n, const State* at) except -1 nogil:
+        cdef State after
+        cdef int r = work.ticked(at, &after)
+        if r != DEAD:
+            self.add(ids, n, self.note(&after) if r == ALIVE else UNCLEAR)
+        return 0
+
     cdef int walk(self, Work work, Trie trie, const uint64_t* kinds, const State* at) except -1 nogil:
         """Notes where each token leads as text."""
         cdef State* here
         cdef Leaf leaf                  # one of which it is known what leaves it as it is
         cdef uint64_t[2] kept
-        cdef int32_t i = 0, depth = 0, k, low, high, group
+        cdef int32_t i = 0, depth = 0, low, high, group
         cdef Node* node
         cdef int r
         memset(&leaf, 0xFF, sizeof(Leaf))       # none: lang is negative
@@ -140,15 +147,13 @@ cdef class Reach:
                         work.hold()
                         kinds_kept(work.machine, &leaf, kept)
                     if has_all(kept, &kinds[2 * i]):
-                        k = self.note(here)
                         subtree(trie, i, &low, &high)
-                        self.add(trie.ids + low, high - low, k)
+                        self.end(work, trie.ids + low, high - low, here)
                         i = node.end
                         continue
                 group = <int32_t>(node.label & GROUP) - 1
                 if group >= 0:
-                    k = self.note(here + 1)
-                    self.add(trie.ids + trie.starts[group], trie.starts[group + 1] - trie.starts[group], k)
+                    self.end(work, trie.ids + trie.starts[group], trie.starts[group + 1] - trie.starts[group], here + 1)
                 depth += 1
                 work.ends[depth] = node.end
                 i += 1

@@ -41,6 +41,10 @@ cdef class Engine:
     cdef bint only_end(self, const State* at) except -1 nogil
     # The state after a token as the unit that the grammar names; 0 where it names none here, and `out` is not written. Takes the lock.
     cdef bint unit(self, const State* at, int32_t token, State* out) except -1 nogil
+    # The end of a token: 0 where a limit of the grammar leaves too few. Takes the lock, where there are limits.
+    cdef bint tick(self, State* at) except -1 nogil
+    # See spelling.spelled(). Takes the lock.
+    cdef tuple spelled(self, const State* at, bytes text, bytes eos, bint whole)
     # The state that stands for both. Takes the lock.
     cdef int either(self, const State* a, const State* b, State* out) except -1 nogil
     # A short text that ends the output validly. Takes the lock.

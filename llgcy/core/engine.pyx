@@ -7,6 +7,7 @@ from llgcy.core.endings cimport Endings
 from llgcy.core.lock cimport Lock
 from llgcy.core.machine cimport MISS, Machine
 from llgcy.core.masks cimport Masks
+from llgcy.core.spelling cimport spelled
 from llgcy.core.state cimport ALIVE, ASK, DEAD, State
 from llgcy.core.store cimport Budget
 from llgcy.core.trie cimport Vocabulary
@@ -113,10 +114,26 @@ cdef class Engine:
             return False
         self.lock.acquire()
         try:
-            if self.machine.step_token(at, token, &to) != ALIVE:
+            if self.machine.step_token(at, token, &to) != ALIVE or self.machine.tick(&to, &to) != ALIVE:
                 return False
             out[0] = to
             return True
+        finally:
+            self.lock.release()
+
+    cdef bint tick(self, State* at) except -1 nogil:
+        if not self.machine.counts_tokens or at.mode < 0:             # below 0: not the machine's
+            return True
+        self.lock.acquire()
+        try:
+            return self.machine.tick(at, at) == ALIVE
+        finally:
+            self.lock.release()
+
+    cdef tuple spelled(self, const State* at, bytes text, bytes eos, bint whole):
+        self.lock.acquire()
+        try:
+            return spelled(self.machine, self.masks.vocabulary, at, text, eos, whole)
         finally:
             self.lock.release()
 

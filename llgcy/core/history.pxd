@@ -19,7 +19,7 @@ cdef class Chunk:
     cdef int32_t used               # entries in use by whichever fork is longest, in [0, CHUNK]
     cdef int32_t depth              # chunks before this one
     cdef int32_t tokens[CHUNK]      # what each step took: a token id, END + an id, or ~i: texts[i]; never changed once written
-    cdef list texts                 # bytes of steps that were no tokens, None: there are none
+    cdef list texts                 # of steps that were no tokens: bytes, or the tuple of pieces that count as tokens; None: there are none
     cdef int64_t engine             # number of the engine that begin and states belong to
     cdef State begin                # the state before the first step
     cdef tuple way                  # token ids, END + ids and bytes that lead from the beginning of the text to where this chunk begins, by

@@ -64,6 +64,13 @@ cdef class Machine:
     cdef int step_token(self, const State* at, int32_t id, State* out) except -1 nogil
     # The tokens that may come so: list of ranges (first, last) of ids.
     cdef list tokens_allowed(self, const State* at)
+    # Does the grammar limit the tokens of some of its parts? Otherwise nobody need call tick(), and states are what bytes alone make them.
+    cdef readonly bint counts_tokens
+    # The state at the end of a token, from the one behind its last byte: DEAD where a limit leaves too few tokens, ALIVE, or ASK as step()
+    # has it where that was called without `grow`. `out` may be `at`. No state that ready_step() or ready_key() know is changed by it.
+    cdef int tick(self, const State* at, State* out) except -1 nogil
+    # Is a part being read whose tokens are limited?
+    cdef bint counting(self, const State* at) noexcept nogil
     # The state that stands for both: what goes on from either.
     cdef int either(self, const State* a, const State* b, State* out) except -1 nogil
     # What the future of a leaf depends on, as a hashable object that is the same in every grammar; None: not known.

@@ -67,6 +67,13 @@ cdef class Machine:
     cdef list tokens_allowed(self, const State* at):
         return []
 
+    cdef int tick(self, const State* at, State* out) except -1 nogil:
+        out[0] = at[0]
+        return ALIVE
+
+    cdef bint counting(self, const State* at) noexcept nogil:
+        return False
+
     cdef int either(self, const State* a, const State* b, State* out) except -1 nogil:
         out[0] = a[0]                                                 # nobody asks a machine that names no tokens
         return 0
@@ -106,6 +113,24 @@ cdef class Machine:
         cdef State at
         read_state(state, &at)
         return bool(self.accepting(&at))
+
+    def after_token(self, bytes state not None, int32_t id):
+        """The state after a token that is read as the unit that the grammar names; None where it names none here."""
+        cdef State at
+        read_state(state, &at)
+        return written(&at) if self.step_token(&at, id, &at) == ALIVE else None
+
+    def token_ended(self, bytes state not None):
+        """The state at the end of a token, from the one behind its last byte; None where a limit leaves too few tokens."""
+        cdef State at
+        read_state(state, &at)
+        return written(&at) if self.tick(&at, &at) == ALIVE else None
+
+    def tokens(self, bytes state not None):
+        """The tokens that may be read as units: list of ranges (first, last) of ids."""
+        cdef State at
+        read_state(state, &at)
+        return self.tokens_allowed(&at)
 
     def expected(self, bytes state not None):
         """What may come next, in the terms of the grammar.

@@ -6,7 +6,7 @@ from llgcy.core.classify cimport Classification
 from llgcy.core.lock cimport Lock
 from llgcy.core.machine cimport MISS, RUN, Machine, Split
 from llgcy.core.shelf cimport Mask, Shelf
-from llgcy.core.state cimport Leaf, State
+from llgcy.core.state cimport ALIVE, Leaf, State
 from llgcy.core.trie cimport Trie, Vocabulary
 
 cdef struct Tokens:         # a list that grows
@@ -68,6 +68,21 @@ cdef class Work:
             self.lock.pass_on()
         return r
 
+    # The end of a token, from the state behind its last byte.
+    cdef inline int ticked(self, const State* at, State* out) except -1 nogil:
+        cdef int r
+        if not self.machine.counts_tokens:
+            out[0] = at[0]
+            return ALIVE
+        self.hold()
+        r = self.machine.tick(at, out)
+        self.held -= 1
+        if self.held == 0:
+            self.lock.pass_on()
+        return r
+
+    # Puts the tokens that end at a node, which led to `at`.
+    cdef int put_ended(self, Trie trie, Tokens* list_, uint32_t label, const State* at) except -1 nogil
     cdef int walk(self, Trie trie, const State* at, bint white, Tokens* out) except -1 nogil
     cdef int walk_all(self, const State* at) except -1 nogil
     cdef int descend(self, Trie trie, int32_t first, int32_t end, int32_t top, Tokens* out) except -1 nogil

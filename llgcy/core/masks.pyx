@@ -81,6 +81,15 @@ cdef class Work:
         free(self.telling)
         free(self.coming)
 
+    cdef int put_ended(self, Trie trie, Tokens* list_, uint32_t label, const State* at) except -1 nogil:
+        cdef State after
+        cdef int r
+        if label & GROUP:
+            r = self.ticked(at, &after)
+            if r != DEAD:
+                put_group(list_ if r == ALIVE else &self.asks, trie, label)
+        return 0
+
     cdef int walk(self, Trie trie, const State* at, bint white, Tokens* out) except -1 nogil:
         """Puts the tokens of a trie that the machine allows, those that begin with white space only if `white`."""
         cdef uint64_t coming[4]
@@ -139,7 +148,10 @@ cdef class Work:
             self.walked += 1
             r = self.step(&self.stack[depth], byte, &self.stack[depth + 1])
             if r == ALIVE:
-                put_group(out, trie, node.label)
+                if self.machine.counts_tokens:
+                    self.put_ended(trie, out, node.label, &self.stack[depth + 1])
+                else:
+                    put_group(out, trie, node.label)
                 i += 1
                 if i < node.end:
                     depth += 1
@@ -220,12 +232,12 @@ cdef class Work:
                 if new == ASK:
                     put_subtree(&self.asks, trie, i)
                 else:
-                    put_group(&self.adds, trie, node.label)
+                    self.put_ended(trie, &self.adds, node.label, a + 1)
                     self.descend(trie, i + 1, node.end, depth + 1, &self.adds)
                 i = node.end
                 continue
             if old != ALIVE or b[1].mode != self.stack[0].mode:     # only a name goes on here
-                put_group(&self.adds, trie, node.label)
+                self.put_ended(trie, &self.adds, node.label, a + 1)
                 b[1].mode = 0
             elif a[1].leaf.d < 0 and a[1].leaf.u < 0:
                 i = node.end
@@ -382,6 +394,7 @@ cdef class Masks:
         """Makes the lists and the base of a mask."""
         cdef int accepting
         cdef int32_t i
+        cdef State after
         work.mask.key = key[0]
         work.sets.length = work.clears.length = work.adds.length = work.asks.length = 0
         try:
@@ -394,7 +407,9 @@ cdef class Masks:
                 with gil:
                     for first, last in self.machine.tokens_allowed(key):
                         for token in range(first, last + 1):
-                            put(&work.sets, token)
+                            if not self.machine.counts_tokens or (self.machine.step_token(key, token, &after) == ALIVE
+                                                                  and self.machine.tick(&after, &after) == ALIVE):
+                                put(&work.sets, token)
         finally:
             work.let_go()
         if accepting:
@@ -456,7 +471,8 @@ cdef class Masks:
                     if self.machine.step(&state, text[j], True, &state) != ALIVE:
                         break
                 else:
-                    out[mask.asks[i] >> 5] |= <uint32_t>1 << (mask.asks[i] & 31)
+                    if self.machine.tick(&state, &state) == ALIVE:
+                        out[mask.asks[i] >> 5] |= <uint32_t>1 << (mask.asks[i] & 31)
         finally:
             self.lock.release()
         return 0

@@ -77,6 +77,8 @@ cdef class Matcher:
     cdef bint _terminated(self) noexcept
     cdef bint _is_eos(self, int32_t token) noexcept nogil
     cdef int _run(self, Engine engine, const uint8_t* text, Py_ssize_t length, State* state) except -1 nogil
+    cdef tuple _pieces(self, Engine engine, bytes text, const State* at)
+    cdef int _run_pieces(self, Engine engine, tuple pieces, State* state) except -1
     cdef int _token(self, Engine engine, int32_t token, State* state) except -1 nogil
     cdef int _end(self, Engine engine, int32_t token, State* state) except -1 nogil
     cdef int _may_end(self, Engine engine, const State* state) except -1 nogil

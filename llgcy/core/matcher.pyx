@@ -403,13 +403,15 @@ cdef class Matcher:
         return self._redo(engine, chunk.texts[~token] if token < 0 else token, state)
 
     cdef int _redo(self, Engine engine, object step, State* state) except -1:
-        """Takes bytes or a token once more, END added where it has ended the text."""
+        """Takes bytes, pieces of bytes or a token once more, END added where it has ended the text."""
         cdef int32_t token
         cdef bytes text
         cdef int taken = 1
         if type(step) is bytes:
             text = step
             taken = self._run(engine, <const uint8_t*><const char*>text, len(text), state)
+        elif type(step) is tuple:
+            taken = self._run_pieces(engine, step, state)
         else:
             token = step
             if not token & END:
@@ -459,15 +461,36 @@ cdef class Matcher:
             length -= n
         return engine.run(text, length, state)
 
+    cdef tuple _pieces(self, Engine engine, bytes text, const State* at):
+        """Bytes as the tokens that spell them, where the grammar counts tokens: the fewest that it takes, or each byte as one."""
+        cdef Py_ssize_t healing = self.heal_length - at.gap if at.mode == HEALING else 0, i
+        cdef tuple tokens, first
+        if len(text) <= healing:
+            return text,
+        first = (text[:healing],) if healing else ()
+        if healing:
+            at = &engine.begin
+        tokens = engine.spelled(at, text[healing:], self.eos, False)
+        if tokens is None:
+            return first + tuple([text[i:i + 1] for i in range(healing, len(text))])
+        return first + tuple([self._bytes((token,)) for token in tokens])
+
+    cdef int _run_pieces(self, Engine engine, tuple pieces, State* state) except -1:
+        cdef bytes piece
+        for piece in pieces:
+            if not self._run(engine, <const uint8_t*><const char*>piece, len(piece), state) or not engine.tick(state):
+                return 0
+        return 1
+
     cdef int _token(self, Engine engine, int32_t token, State* state) except -1 nogil:
         """Steps a token that does not end the text; 0 where it is refused."""
         cdef int32_t length
         cdef const uint8_t* text = self.compiled.vocabulary.bytes_of(token, &length)
         cdef State unit
         if not engine.machine.names_tokens:
-            return self._run(engine, text, length, state) if length else 0
+            return length and self._run(engine, text, length, state) and (not engine.machine.counts_tokens or engine.tick(state))
         cdef bint named = engine.unit(state, token, &unit)
-        if length and not self._is_eos(token) and self._run(engine, text, length, state):
+        if length and not self._is_eos(token) and self._run(engine, text, length, state) and engine.tick(state):
             if named:
                 engine.either(state, &unit, state)
             return 1
@@ -555,7 +578,7 @@ cdef class Matcher:
     def accept_bytes(self, bytes text not None, /):
         """Takes bytes, as one step for `rollback`; no bytes are no step. False: refused, and nothing has changed.
 
-        Of a budget (`finish_within`) they take as many tokens as spell them at least."""
+        Of a budget (`finish_within`), and of ``max_tokens`` of a rule, they take as many tokens as spell them at least."""
         cdef Engine engine = self._enter()
         try:
             try:
@@ -571,18 +594,23 @@ cdef class Matcher:
         cdef const uint8_t* data = <const uint8_t*><const char*>text
         cdef Py_ssize_t length = len(text), count = length
         cdef Within before = self.within
+        cdef object step = text
         if self._terminated() or not text:
             return not text
-        with nogil:
-            taken = self._run(engine, data, length, &state)
+        if engine.machine.counts_tokens:
+            step = self._pieces(engine, text, &state)
+            taken = self._run_pieces(engine, step, &state)
+        else:
+            with nogil:
+                taken = self._run(engine, data, length, &state)
         if not taken:
             return False
         if self._bound():
-            tokens = fewest(self.compiled.vocabulary, text, self.eos)
+            tokens = step if engine.machine.counts_tokens else fewest(self.compiled.vocabulary, text, self.eos)
             count = length if tokens is None else len(tokens)
             if self._need(engine, &state) > self._left() - count:
                 return False
-        self._push(engine, -1, text, &state)
+        self._push(engine, -1, step, &state)
         if self._bound():
             self.within = within(before, self.steps, before.deadline - (count - 1), None)
         return True
@@ -778,6 +806,8 @@ cdef class Matcher:
             out, rest = fewest(self.compiled.vocabulary, self.heal[at.gap:], self.eos), self._ending(engine, &engine.begin)
             return None if out is None or rest is None else out + rest
         out = engine.endings.tokens(at, self.eos)
+        if out is not None and engine.machine.counts_tokens:        # the fewest need not keep what limits the tokens of a part
+            out = engine.spelled(at, self._bytes(out), self.eos, True)
         if out is not None and engine.machine.names_tokens:         # there tokens may mean more than what they spell
             for token in out:
                 if not self._token(engine, token, &state):
@@ -1048,8 +1078,8 @@ cdef class Matcher:
             while len(out) < MOST_FORCED:
                 with nogil:
                     byte = -1 if engine.machine.accepting(end) else engine.only_byte(end)
-                if byte < 0 or engine.machine.tokens_allowed(end):
-                    break
+                if byte < 0 or engine.machine.tokens_allowed(end) or engine.machine.counting(end):
+                    break                   # what is limited may end where its tokens are spent
                 out.append(byte)
                 with nogil:
                     engine.machine.step(end, <uint8_t>byte, True, end)
@@ -1091,7 +1121,7 @@ cdef class Matcher:
             return []
         text = self._forced(engine, &end)
         ids = self._canonical(engine, text, &end) if text else []
-        return ids[:self._validate(engine, ids)] if self._bound() else ids          # a budget may have no room for the tokenizer's own way
+        return ids[:self._validate(engine, ids)] if self._bound() or engine.machine.counts_tokens else ids      # a budget may have no room for the tokenizer's own way
 
     cdef list _canonical(self, Engine engine, bytes text, const State* end):
         """The tokens of a forced text, without those at its end that what follows may change."""
@@ -1166,7 +1196,8 @@ cdef class Matcher:
             for i in range(used - 1, -1, -1):
                 token = chunk.tokens[i]
                 if token < 0:
-                    out.append((-1, chunk.texts[~token]))
+                    step = chunk.texts[~token]
+                    out += [(-1, step)] if type(step) is bytes else [(-1, piece) for piece in reversed(step)]
                 elif token & END:
                     out.append(token & ~END)
                 else:
@@ -1258,6 +1289,8 @@ cdef class Matcher:
             engine.lock.release()
         if self._bound() and (text or sign) and not out.found:     # the grammar takes it
             return explain.refused(before + text, len(before), ["an ending within 1 token" if self._left() == 1 else f"an ending within {self._left():,} tokens"], sign=sign)
+        if engine.machine.counts_tokens and (text or sign) and not out.found:
+            return explain.refused(before + text, len(before), ["a token that leaves enough of what max_tokens= of a rule allows"], sign=sign)
         return out
 
     def completion(self):
@@ -1444,6 +1477,8 @@ cdef class Matcher:
         if length == 0 or not self.compiled.tokenizer.can_encode:
             return 0
         forced = self._canonical(engine, text, &end)
+        if forced and engine.machine.counts_tokens and not self._validate(engine, forced[:1]):
+            return 0
         memset(out, 0, 4 * <size_t>self.compiled.vocabulary.words)
         if forced:
             token = forced[0]

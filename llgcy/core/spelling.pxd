@@ -15,5 +15,10 @@ cdef int put_extensions(Machine machine, Vocabulary vocabulary, const uint8_t* t
                         uint32_t* out) except -1 nogil
 # Is there a token that spells the text and at least one byte more, all of which may come at `at`?
 cdef int goes_on(Machine machine, Vocabulary vocabulary, const uint8_t* text, int32_t length, const State* at) except -1 nogil
+# The fewest tokens that spell a text which may come at `at`, as a tuple, such that the limits of the grammar hold, none of them an EOS (ids as
+# int32s side by side); `whole`: the text may end behind it. None: none are known.
+cdef tuple spelled(Machine machine, Vocabulary vocabulary, const State* at, bytes text, bytes eos, bint whole)
+# Steps one token: 0 where it is refused.
+cdef bint takes(Machine machine, Vocabulary vocabulary, State* at, int32_t token) except -1
 # The fewest tokens that spell a text, as a tuple, none of them an EOS (ids as int32s side by side); None: the vocabulary cannot spell it.
 cdef tuple fewest(Vocabulary vocabulary, bytes text, bytes eos)

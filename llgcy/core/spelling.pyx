@@ -4,9 +4,12 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from llgcy.core.machine cimport Machine
+from llgcy.core.machine cimport Machine, read_state, written
 from llgcy.core.state cimport ALIVE, ASK, State
 from llgcy.core.trie cimport GROUP, Trie, Vocabulary
+
+cdef enum:
+    MOST_PLACES = 1 << 15       # looked at for a spelling that keeps limits
 
 
 cdef void put_group(Trie trie, int32_t node, uint32_t* out) noexcept nogil:
@@ -34,6 +37,21 @@ cdef int32_t descend(Trie trie, const uint8_t* text, int32_t length, uint32_t* o
     return -1
 
 
+cdef bint holds(Machine machine, State* stack, const uint8_t* path, size_t depth) except -1 nogil:
+    """Does every limit hold where a token ends with the last of depth + 1 bytes?"""
+    cdef State after
+    cdef size_t k
+    cdef int r
+    if not machine.counts_tokens:
+        return True
+    r = machine.tick(&stack[depth + 1], &after)
+    if r == ASK:                # as in walk()
+        for k in range(depth + 1):
+            machine.step(&stack[k], path[k], True, &stack[k + 1])
+        r = machine.tick(&stack[depth + 1], &after)
+    return r == ALIVE
+
+
 cdef int walk(Machine machine, Trie trie, int32_t top, const State* at, uint32_t* out) except -1 nogil:
     """Do tokens below a node go on as the machine allows? Puts all of them to `out`, or stops at the first where that is NULL."""
     cdef size_t depth = 0, room = trie.longest + 2, k
@@ -59,7 +77,7 @@ cdef int walk(Machine machine, Trie trie, int32_t top, const State* at, uint32_t
             if r != ALIVE:
                 i = trie.nodes[i].end
                 continue
-            if trie.nodes[i].label & GROUP:
+            if trie.nodes[i].label & GROUP and holds(machine, stack, path, depth):
                 found = 1
                 if out == NULL:
                     break
@@ -83,10 +101,14 @@ cdef int put_spellings(Machine machine, Vocabulary vocabulary, const uint8_t* te
 cdef int put_extensions(Machine machine, Vocabulary vocabulary, const uint8_t* text, int32_t length, const State* at,
                         uint32_t* out) except -1 nogil:
     cdef int32_t node = descend(vocabulary.trie, text, length, NULL)
+    cdef State after
+    cdef int found = 0
     if node < 0:
         return 0
-    put_group(vocabulary.trie, node, out)
-    return walk(machine, vocabulary.trie, node, at, out) or vocabulary.trie.nodes[node].label & GROUP != 0
+    if vocabulary.trie.nodes[node].label & GROUP and machine.tick(at, &after) == ALIVE:
+        put_group(vocabulary.trie, node, out)
+        found = 1
+    return walk(machine, vocabulary.trie, node, at, out) or found
 
 
 cdef int goes_on(Machine machine, Vocabulary vocabulary, const uint8_t* text, int32_t length, const State* at) except -1 nogil:
@@ -117,6 +139,62 @@ cdef tuple fewest(Vocabulary vocabulary, bytes text, bytes eos):
         free(tokens)
         free(counts)
         free(lengths)
+
+
+cdef bint takes(Machine machine, Vocabulary vocabulary, State* at, int32_t token) except -1:
+    """Steps one token."""
+    cdef int32_t i, length
+    cdef const uint8_t* text = vocabulary.bytes_of(token, &length)
+    for i in range(length):
+        if machine.step(at, text[i], True, at) != ALIVE:
+            return False
+    return machine.tick(at, at) == ALIVE
+
+
+cdef tuple spelled(Machine machine, Vocabulary vocabulary, const State* at, bytes text, bytes eos, bint whole):
+    cdef tuple out = fewest(vocabulary, text, eos)
+    cdef State state = at[0]
+    if out is None or not machine.counts_tokens:
+        return out
+    for token in out:
+        if not takes(machine, vocabulary, &state, token):
+            return searched(machine, vocabulary, at, text, eos, whole)
+    return out if not whole or machine.accepting(&state) else searched(machine, vocabulary, at, text, eos, whole)
+
+
+cdef tuple searched(Machine machine, Vocabulary vocabulary, const State* at, bytes text, bytes eos, bint whole):
+    """Breadth first, over places in the text and states."""
+    cdef Trie trie = vocabulary.trie
+    cdef const int32_t* ids = <const int32_t*><const char*>eos
+    cdef int32_t n_eos = <int32_t>(len(eos) // sizeof(int32_t)), node, end, token
+    cdef Py_ssize_t i, k, place, length = len(text)
+    cdef const uint8_t* data = <const uint8_t*><const char*>text
+    cdef State state, after
+    cdef list todo = [(0, written(at), 0, -1)], out = []        # (place, state, which one it came from, by which token)
+    cdef set seen = {(0, written(at))}
+    for i, (place, key, _, _) in enumerate(todo):               # grows while it runs
+        read_state(key, &state)
+        if place == length and (not whole or machine.accepting(&state)):
+            while todo[i][3] >= 0:
+                out.append(todo[i][3])
+                i = todo[i][2]
+            return tuple(reversed(out))
+        node, end = 0, trie.size
+        for k in range(place, length):
+            while node < end and trie.nodes[node].label >> 24 != data[k]:
+                node = trie.nodes[node].end
+            if node >= end or machine.step(&state, data[k], True, &state) != ALIVE:
+                break
+            token = allowed(trie, node, ids, n_eos)
+            if token >= 0 and machine.tick(&state, &after) == ALIVE:
+                new = k + 1, written(&after)
+                if new not in seen:
+                    seen.add(new)
+                    todo.append((*new, i, token))
+            end, node = trie.nodes[node].end, node + 1
+        if len(todo) > MOST_PLACES:
+            break
+    return None
 
 
 cdef void spell(Trie trie, const uint8_t* text, Py_ssize_t length, const int32_t* eos, int32_t n_eos, int32_t* tokens, int32_t* counts,

@@ -177,6 +177,28 @@ class Embedded(Node):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Limited(Node):
+    """A text of a body in at most so many tokens, as one lexeme.
+
+    Parameters
+    ----------
+    body : Json or Embedded
+    most : int
+        Tokens, at least one.
+    skipped : bool
+        What is ignored may stand before it, as before any lexeme.
+    """
+
+    body: Node
+    most: int
+    skipped: bool = False
+
+    @property
+    def children(self):
+        return (self.body,)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Entry(Node):
     """The start rule, of this name, of a grammar that has become a part of this one."""
 
@@ -354,6 +376,12 @@ class Grammar:
         return None
 
 
+def limited(name, body, terminals, most, at=None):
+    """A regular expression in at most so many tokens. ``terminals``: of the grammar in which it stands."""
+    inner = Grammar({name: Definition(name, body, at)}, terminals, name, None, Options(lexing="exact"))
+    return Limited(Embedded(inner, at=at), most, True, at=at)
+
+
 def fold(node, combine, below=lambda node: node.children):
     """The value of an expression, bottom-up: ``combine(node, values of its children)``, without recursion.
 
@@ -381,7 +409,7 @@ def rebuilt(node, below):
             return replace(node, options=tuple(below))
         case Both():
             return replace(node, parts=tuple(below))
-        case Repetition() | Complement() | Shortest() | Adjacent():
+        case Repetition() | Complement() | Shortest() | Adjacent() | Limited():
             return replace(node, body=below[0])
     return node
 
@@ -433,6 +461,8 @@ def show(node):
                 return f"%json {node.schema}"
             case Embedded():
                 return f"@{node.grammar}" if isinstance(node.grammar, str) else "%lark {...}"
+            case Limited():
+                return f"{below[0]}[max_tokens={node.most}]"
             case Entry():
                 return f"@{node.name}"
             case Tokens():

@@ -1,8 +1,8 @@
 """Puts grammars that refer to each other together, so that one is left.
 
 A grammar that is used in another one becomes a part of it: its rules and terminals under longer names, what it ignores beside
-what others ignore. So grammars may use each other in circles. One that is lexed in another way, or whose regex looks around
-itself, cannot become a part; it stays a grammar of its own, whose texts are lexemes of the one that uses it.
+what others ignore. So grammars may use each other in circles. One that is lexed in another way, whose regex looks around itself, or
+whose tokens are limited, cannot become a part; it stays a grammar of its own, whose texts are lexemes of the one that uses it.
 """
 from dataclasses import replace
 
@@ -46,10 +46,10 @@ class _Linker:
 
     def link(self, grammar):
         if any(outer is grammar for outer in self.around):
-            raise GrammarError("grammars of which one is lexed greedily and one exactly refer to each other in a circle: "
-                               "give all of them the same option lexing")
+            raise GrammarError("grammars of which one is lexed greedily and one exactly, or that stand in a rule with max_tokens=, refer to each "
+                               "other in a circle: give all of them the same option lexing, and limit no text that may hold itself")
         if len(self.around) >= DEEPEST:
-            raise LimitError(f"more than {DEEPEST} grammars inside one another that are lexed in different ways")
+            raise LimitError(f"more than {DEEPEST} grammars inside one another that are lexed in different ways, or limited")
         self.outer = grammar
         self.prefixes[id(grammar), None] = "", 0
         self.add(grammar, "", 0, None)
@@ -78,8 +78,19 @@ class _Linker:
                 return replace(node, name=prefix + node.name) if prefix else node
             if isinstance(node, ir.Embedded):
                 return self.use(node, temperature, grammar.options.skip_outside)
+            if isinstance(node, ir.Limited):                # stays one of its own
+                return replace(node, body=self.whole(node.body))
             return ir.rebuilt(node, below) if any(a is not b for a, b in zip(below, node.children)) else node
-        return ir.fold(body, combine)
+        return ir.fold(body, combine, lambda node: () if isinstance(node, ir.Limited) else node.children)
+
+    def whole(self, node):
+        """A text of another grammar, or a JSON document, that becomes no part of this one."""
+        target = node if isinstance(node, ir.Json) else self.found(node)
+        if isinstance(target, ir.Json):
+            return replace(target, at=node.at)
+        if id(target) not in self.alone:
+            self.alone[id(target)] = _Linker(self.others, (*self.around, self.outer)).link(target)
+        return ir.Embedded(self.alone[id(target)], at=node.at)
 
     def use(self, node, temperature, skipped):
         """What stands for a text of another grammar. ``skipped``: what its surroundings ignore may stand before it."""
@@ -93,9 +104,7 @@ class _Linker:
             only = replace(only, at=node.at, **({"alone": False} if isinstance(only, ir.Pattern) else {}))
             return only if skipped else ir.Adjacent(only, at=node.at)
         if target.options.lexing != self.outer.options.lexing or around:
-            if id(target) not in self.alone:
-                self.alone[id(target)] = _Linker(self.others, (*self.around, self.outer)).link(target)
-            return ir.Embedded(self.alone[id(target)], at=node.at)
+            return self.whole(node)
         key = id(target), temperature
         if key not in self.prefixes:
             if len(self.prefixes) >= MOST:

@@ -34,7 +34,7 @@ class Lexeme(NamedTuple):
         What messages call it.
     language : int or None
         Id of a term in the store of regexes.
-    source : ir.Json, ir.Embedded or ir.Tokens, optional
+    source : ir.Json, ir.Embedded, ir.Limited or ir.Tokens, optional
         Instead of a term.
     rank : int
         As `GrammarTables` has it: `CUTTING`; else twice the priority, so that what is ignored, of rank 1, comes before lexemes without one.
@@ -226,7 +226,7 @@ class _Lowering:
 
     def lift_node(self, node, below):
         """The `_Term` of a node, None where it is not to be one lexeme."""
-        if None in below or isinstance(node, (ir.Json, ir.Embedded, ir.Tokens)):
+        if None in below or isinstance(node, (ir.Json, ir.Embedded, ir.Limited, ir.Tokens)):
             return None
         if isinstance(node, (ir.Reference, ir.Entry)) and node.name in self.grammar.rules:
             return self.lifted[node.name]
@@ -253,6 +253,8 @@ class _Lowering:
         match node:
             case ir.Json() | ir.Embedded():
                 return [(self.other(node, self.outside()),)]
+            case ir.Limited(skipped=skipped):
+                return [(self.other(node, self.scope() if skipped else self.outside()),)]
             case ir.Tokens():
                 return [(self.other(node, self.scope()),)]
             case ir.Entry(name=name):
@@ -378,10 +380,12 @@ class _Lowering:
         """The symbol of a lexeme that is not regular."""
         temperature = self.current.temperature
         match node:
-            case ir.Json(schema=schema, options=options):
-                key, name = ("json", schema, options), "%json"
+            case ir.Json():
+                key, name = _source(node), "%json"
             case ir.Embedded(grammar=grammar):
-                key, name = ("grammar", id(grammar)), grammar.start
+                key, name = _source(node), grammar.start
+            case ir.Limited(body=body, most=most):
+                key, name = ("limited", _source(body), most), f"{'%json' if isinstance(body, ir.Json) else body.grammar.start}[max_tokens={most}]"
             case ir.Tokens(text=text, optional=optional):
                 key, name = (text, optional), text
         return self.symbol((key, scope, temperature), Lexeme(name, None, node, 0, scope, temperature))
@@ -424,8 +428,13 @@ class _Lowering:
         return Lowered(rules, number(self.heads[self.grammar.start]), self.lexemes, self.names, skips, rule_of, self.grammar)
 
 
+def _source(node):
+    """What tells a text of another kind of grammar from others."""
+    return ("json", node.schema, node.options) if isinstance(node, ir.Json) else ("grammar", id(node.grammar))
+
+
 BLANK = object()                # instead of a scope: the texts that are empty
-_LEXEMES = ir.Both, ir.Complement, ir.Shortest, ir.Adjacent      # one lexeme each, where they stand in a rule
+_LEXEMES = ir.Both, ir.Complement, ir.Shortest, ir.Adjacent, ir.Limited      # one lexeme each, where they stand in a rule
 
 
 class _Entries:

@@ -143,12 +143,31 @@ class _Reader:
 
     def any_text(self, form, end, path):
         """Text up to the first place where it ends."""
-        if form.get("max_tokens") is not None:
-            raise _error("max_tokens is not supported: say max_chars", (*path, "max_tokens"), UnsupportedKeywordError)
         free = _without(self.strings(form, "excludes", path, some=False))
         if form.get("max_chars") is not None:
             free = _both(free, ir.Repetition(_CHAR, 0, self.number(form, "max_chars", path)))
+        if form.get("max_tokens") is not None:
+            return self.limited(free, end, self.number(form, "max_tokens", path))
         return _either(self.up_to(end, free, end.texts)) if end else self.terminal("text", free)
+
+    def limited(self, free, end, most):
+        """Text in at most so many tokens, and what ends it, which is read apart from it."""
+        if end is None:
+            return self.within(free, most)
+        if end.token:
+            return ir.Sequence((self.within(free, most), end.token))
+        ways = []
+        for text in end.texts:
+            body, found = _before(text, free, end.texts, False), _SPECIAL.search(text)
+            if body is not None:
+                ways.append(ir.Sequence((self.within(body, most), ir.Literal(text))))
+            body = found and _before(text[:found.start()], free, end.texts, True)
+            if body is not None:
+                ways.append(ir.Sequence((self.within(body, most), ir.Literal(text[:found.start()]), _token(found[0]), _written(text[found.end():]))))
+        return _either(ways)
+
+    def within(self, free, most):
+        return ir.limited("text", free, {}, most) if most else ir.Sequence(())
 
     def up_to(self, end, free, stops):
         """The ways in which free text comes to its end, as far as nothing of `stops` comes before."""
@@ -157,10 +176,9 @@ class _Reader:
         return [self.first(text, free, stops) for text in end.texts] + [way for text in end.texts for way in self.by_token(text, free, stops)]
 
     def any_tokens(self, form, path):
-        if form.get("max_tokens") is not None:
-            raise _error("max_tokens is not supported", (*path, "max_tokens"), UnsupportedKeywordError)
+        most = None if form.get("max_tokens") is None else self.number(form, "max_tokens", path)
         excluded = form.get("excludes") or ()
-        return ir.Repetition(self.tokens(excluded, (*path, "excludes"), others=True), 0, None)
+        return ir.Repetition(self.tokens(excluded, (*path, "excludes"), others=True), 0, most)
 
     def sequence(self, form, end, path):
         elements = self.list(form, "elements", path)
@@ -356,6 +374,15 @@ def _both(a, b):
 def _without(texts):
     """Any text that holds none of some texts."""
     return ir.Complement(ir.Sequence((_ANY, ir.Words(tuple(texts)), _ANY))) if texts else _ANY
+
+
+def _before(text, free, stops, last):
+    """Free text such that, with this text behind it, none of `stops` is complete before its end, `last`: nor there. None: there is none."""
+    parts = {stop[:-k] for stop in stops for k in range(1, len(text) + last) if stop.endswith(text[:k])}
+    if "" in parts:
+        return None
+    ended = ir.Complement(ir.Sequence((_ANY, ir.Words(tuple(sorted(parts)))))) if parts else _ANY
+    return _both(_both(free, _without(stops)), ended)
 
 
 def _token(name):

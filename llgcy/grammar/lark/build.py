@@ -15,6 +15,7 @@ from llgcy.grammar.terms import Terms
 
 START = "start"
 MOST_TEMPERATURE = 100
+MOST_TOKENS = 1_000_000_000
 ANYTHING = regex.parse("(?s:.)+", "rust")
 LEXINGS = ("greedy", "exact")
 
@@ -276,17 +277,18 @@ class _Builder:
 
         def error(key, message, kind=GrammarError):
             return self.source.error_at(attributes[key].at, message, kind)
-        if "max_tokens" in get:
-            raise error("max_tokens", "the attribute max_tokens is not supported yet: bound the length of the terminal, as in /.{0,200}/, or the tokens of "
-                                      "the whole text by CompiledGrammar.matcher(max_tokens=)",
-                        UnsupportedKeywordError)
         if "stop" in get and "suffix" in get:
             raise error("suffix", "a rule has stop= or suffix=, not both")
         if "stop_capture" in get and not ("stop" in get or "suffix" in get):
             raise error("stop_capture", "stop_capture= records the text of stop= or suffix=, and the rule has neither")
         if "temperature" in get and not 0 <= get["temperature"] <= MOST_TEMPERATURE:
             raise error("temperature", f"a temperature lies between 0 and {MOST_TEMPERATURE}")
+        if "max_tokens" in get and not (isinstance(get["max_tokens"], int) and get["max_tokens"] <= MOST_TOKENS):
+            raise error("max_tokens", f"max_tokens= is a number of tokens, at most {MOST_TOKENS:,}")
         capture, ending = (get["capture"] or definition.name) if "capture" in get else None, None
+
+        def limit(body):
+            return self.limited(name, body, get["max_tokens"], attributes["max_tokens"].at) if "max_tokens" in get else body
         if "lazy" in get or "stop" in get or "suffix" in get:
             how = "stop" if "stop" in get else "suffix" if "suffix" in get else "lazy"
             self.check_regular(body, f"the lazy rule {definition.name}" if how == "lazy" else f"the rule {definition.name} with {how}=")
@@ -295,24 +297,35 @@ class _Builder:
                 self.check_regular(stop, f"the value of {how}=")
             if stop is not None:
                 ending = ir.Ending(body, None if how == "stop" and self.ends_the_text(stop) else stop, how == "stop")
-            body = self.ended(body, how, stop)
-            if how == "stop" and isinstance(stop, ir.Literal) and stop.text and not stop.fold:
+            body = self.ended(body, how, stop, limit)
+            if how == "stop" and "max_tokens" not in get and isinstance(stop, ir.Literal) and stop.text and not stop.fold:
                 self.lazy[name] = stop.text
-        elif "temperature" in get and not self.of_one_kind(body):
-            raise error("temperature", "temperature= stands on rules that are one lexeme, or one text of another grammar (%json, %lark, "
-                                       "@name)")
+        else:
+            for key in ("temperature", "max_tokens"):
+                if key in get and not self.of_one_kind(body):
+                    raise error(key, f"{key}= stands on rules that are one lexeme, or one text of another grammar (%json, %lark, @name)")
+            body = limit(body)
         return ir.Definition(name, body, definition.at, 0, 0, capture, get.get("stop_capture"), get.get("temperature"), ending)
 
-    def ended(self, body, how, stop):
-        """A lexeme that ends as soon as it can."""
+    def limited(self, name, body, most, at):
+        """An expression in at most so many tokens; in none it is empty."""
+        if not most:
+            return ir.Sequence((), at=at)
+        if isinstance(body, (ir.Json, ir.Embedded)):
+            return ir.Limited(body, most, at=at)
+        self.check_regular(body, f"the rule {name} with max_tokens=")
+        return replace(ir.limited(name, body, self.terminals, most, body.at), at=at)
+
+    def ended(self, body, how, stop, limit):
+        """A lexeme that ends as soon as it can. ``limit``: makes a limited one of it."""
         at = body.at
         if stop is None or self.ends_the_text(stop):
             if how == "stop":                               # what ends a text ends this lexeme alone
-                some = self.lexeme_of(ir.Both((body, ir.Pattern(ANYTHING, "(?s:.)+", at=at)), at=at))
+                some = limit(self.lexeme_of(ir.Both((body, ir.Pattern(ANYTHING, "(?s:.)+", at=at)), at=at)))
                 end = ir.Repetition(ir.Tokens("<the end>", end=True, at=at), 0, 1, at=at)
                 return ir.Repetition(ir.Sequence((some, end), at=at), 0, 1, at=at) if self.may_be_empty(body) else ir.Sequence((some, end), at=at)
-            return ir.Shortest(body, at=at)
-        return ir.Shortest(ir.Sequence((body, stop), at=at), at=at)
+            return limit(ir.Shortest(body, at=at))
+        return limit(ir.Shortest(ir.Sequence((body, stop), at=at), at=at))
 
     def ends_the_text(self, stop):
         return isinstance(stop, ir.Literal) and not stop.text

@@ -45,6 +45,7 @@ class Lexing:
         self.once = lowered.once()
         self.ranks = [lexeme.rank for lexeme in lowered.lexemes]
         self.names_tokens = any(isinstance(source, tuple) or source is not None and source.names_tokens for source in sources)
+        self.counts_tokens = any(getattr(source, "counts_tokens", False) for source in sources)
         self.steps, self.opens = {}, {}
 
     # -- lexemes --------------------------------------------------------------------------------------------------------
@@ -112,6 +113,19 @@ class Lexing:
             if self.ended(lexeme, state) and (self.exact or not self.goes_on(lexeme, state)):
                 edges += [(lexeme, *begin) for begin in begins]
         bases = ((chart.add(after, edges), ANY_GAP),) if edges else ()
+        return Thread(bases, reading) if bases or reading else None
+
+    def token_ended(self, chart, thread, at):
+        """The thread at the end of a token; None where a limit leaves too few. What has spent its tokens is over."""
+        reading, over = {}, {}
+        for (lexeme, state), begins in thread.reading.items():
+            if getattr(self.sources[lexeme], "counts_tokens", False):
+                state = self.sources[lexeme].token_ended(state)
+                if state is not None and self.ended(lexeme, state) and not self.goes_on(lexeme, state):
+                    self._into(over, lexeme, state, begins)
+                    continue
+            self._into(reading, lexeme, state, begins)
+        bases = thread.bases if self.exact else tuple(dict.fromkeys((*thread.bases, *self.over(chart, over, at))))
         return Thread(bases, reading) if bases or reading else None
 
     def joined(self, chart, threads, at):

@@ -51,7 +51,7 @@ class Reader:
         Parameters
         ----------
         steps : list of (int, bytes)
-            Id and text of each token; -1: text alone; an id without text: a token that is only read as the unit that it is.
+            Id and text of each token; -1: text alone, which counts as a token; an id without text: a token that is only read as the unit that it is.
         end : int, optional
             The token that has ended the text; the grammar may name it, too.
 
@@ -60,7 +60,7 @@ class Reader:
         list of (str, bytes)
             By the ends of the rules, inner ones first.
         """
-        atoms, units = [], {}
+        atoms, units = [], []
         chart, threads = Chart(self.rules), self.lexing.start()
         for id, text in steps:
             threads = self._step(chart, threads, atoms, units, id, text)
@@ -108,18 +108,20 @@ class Reader:
         if not text and id < 0:
             return threads
         atoms += [bytes((byte,)) for byte in text] or [b""]
-        units[at] = id, len(atoms)
+        units += [(id, at, len(atoms))] * (len(atoms) - at)
         whole = [lexing.unit(chart, thread, id, at, len(atoms)) for thread in threads] if id >= 0 and lexing.names_tokens else []
         for i, byte in enumerate(text):
             threads = [new for thread in threads if (new := lexing.byte(chart, thread, byte, at + i + 1))]
             threads = lexing.joined(chart, threads, at + i + 1)
         threads = (threads if text else []) + [thread for thread in whole if thread]
+        if lexing.counts_tokens:
+            threads = [new for thread in threads if (new := lexing.token_ended(chart, thread, len(atoms)))]
         return lexing.joined(chart, threads, len(atoms))
 
 
 class _Recorder:
-    """Visits a reading, and records texts. ``atoms``: the text as bytes, and tokens without text; ``units``: place where a token begins
-    -> (its id, place behind it)."""
+    """Visits a reading, and records texts. ``atoms``: the text as bytes, and tokens without text; ``units``: for each of them the token
+    (its id, where it begins, place behind it)."""
 
     def __init__(self, reader, chart, atoms, units):
         self.reader, self.chart, self.atoms, self.units = reader, chart, atoms, units
@@ -153,6 +155,8 @@ class _Recorder:
         last = self.chart.nodes[node].at
         self.leaves.append((first, last, symbol))
         source = self.reader.lowered.lexemes[symbol].source
+        if isinstance(source, ir.Limited):
+            source = source.body
         if isinstance(source, ir.Embedded) and source.grammar.captures:
             self.out += self.reader.inner(source.grammar).captures(self.steps(first, last))
 
@@ -168,9 +172,9 @@ class _Recorder:
         """The tokens between two places; of those that are there in part the bytes."""
         out = []
         while first < last:
-            id, end = self.units.get(first, (-1, first + 1))
-            if end > last:
-                id, end = -1, first + 1
-            out.append((id, b"".join(self.atoms[first:end])))
+            id, begin, end = self.units[first]
+            whole = begin == first and end <= last
+            end = min(end, last)
+            out.append((id if whole else -1, b"".join(self.atoms[first:end])))
             first = end
         return out
