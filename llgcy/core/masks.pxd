@@ -2,11 +2,12 @@
 cimport cython
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp
 from llgcy.core.classify cimport Classification
 from llgcy.core.lock cimport Lock
 from llgcy.core.machine cimport MISS, RUN, Machine, Split
 from llgcy.core.shelf cimport Mask, Shelf
-from llgcy.core.state cimport ALIVE, Leaf, State
+from llgcy.core.state cimport ALIVE, DEAD, Leaf, State
 from llgcy.core.trie cimport Trie, Vocabulary
 
 cdef struct Tokens:         # a list that grows
@@ -41,6 +42,8 @@ cdef class Work:
     cdef bint made                  # ... and it has been made: Masks.publish() is to be called
     cdef Shelf young, old           # where masks are looked up
     cdef Shelf shelf                # where this one was put
+    cdef State ending, ended        # of ticked(): the state that was asked for last, and the one at the end of the token
+    cdef int end                    # ... what it said, DEAD: nothing that is kept
     cdef int64_t walks, walked, classified, differences, asked      # counters, see Masks.stats()
 
     # Takes the lock, where it is not held, for RUN steps.
@@ -74,11 +77,16 @@ cdef class Work:
         if not self.machine.counts_tokens:
             out[0] = at[0]
             return ALIVE
+        if self.end != DEAD and memcmp(at, &self.ending, sizeof(State)) == 0:       # most tokens end where the one before ended
+            out[0] = self.ended
+            return self.end
+        self.end = DEAD
         self.hold()
-        r = self.machine.tick(at, out)
+        r = self.machine.tick(at, &self.ended)
         self.held -= 1
         if self.held == 0:
             self.lock.pass_on()
+        self.ending, self.end, out[0] = at[0], r, self.ended
         return r
 
     # Puts the tokens that end at a node, which led to `at`.
