@@ -204,6 +204,8 @@ def needed(matcher):
 PLACES = [
     ({"type": "string"}, ['"', '"ab\\', '"é', '"a\\u00']),
     ({"type": "string", "maxLength": 9, "minLength": 3}, ['"', '"ab', '"abcdefgh']),
+    ({"type": "string", "maxLength": 300, "minLength": 3}, ['"ab', '"abc', '"' + "a" * 200, '"' + "é" * 280, '"' + "a" * 297, '"' + "a" * 300]),
+    ({"anyOf": [{"type": "string", "maxLength": 50}, {"type": "string", "minLength": 160}]}, ['"abc', '"' + "a" * 45, '"' + "a" * 70, '"' + "a" * 159]),
     ({"type": "string", "pattern": "^[a-z]*[0-9]{2}$"}, ['"', '"ab', '"ab1']),
     ({"type": "string", "pattern": "x.*(yes|no)"}, ['"', '"x', '"xy']),
     ({"type": "object", "minProperties": 3}, ["{", '{"a":"', '{"a":{"a":"b', '{"a":1,"b":1,"c']),

@@ -960,10 +960,11 @@ cdef class JsonMachine(Machine):
         return 0
 
     cdef void looked(self, const State* at, State* out) noexcept nogil:
-        cdef int32_t used = (<const Side*>self.sides.at(at.side)).used
         out[0] = at[0]
-        if at.mode == KEY and at.leaf.u >= 0 and not self.strings.used_names.begins(max(used, 0), at.leaf.u):
-            out.leaf.u = -1
+        if at.mode == STRING:
+            self.strings.looked(&at.leaf, self._strings_used(at), self.horizon, &out.leaf)
+        elif at.mode == KEY:
+            self.strings.looked(&at.leaf, max((<const Side*>self.sides.at(at.side)).used, 0), self.horizon, &out.leaf)
         elif at.mode == NUMBER and at.leaf.u > 0:
             out.leaf.u = -1
 

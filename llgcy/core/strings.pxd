@@ -106,6 +106,8 @@ cdef class Strings:
     # A representative with the same future for the next `horizon` characters, those only begun included (so for a token of
     # `horizon` bytes). 1: used names may still matter, 0: not. Reads only, and needs no lock.
     cdef int mask_leaf(self, const Leaf* at, int32_t used, int32_t horizon, Leaf* out) except -1 nogil
+    # The leaf that stands for `at` in looks ahead, endings included; see Machine.looked.
+    cdef void looked(self, const Leaf* at, int32_t used, int32_t horizon, Leaf* out) noexcept nogil
 
     # How a mask falls into a base without names and their difference from it. 0: walk the trie, in the middle of a character
     # or where nothing but names goes on.

@@ -696,6 +696,18 @@ cdef class Strings:
             low = window.high + 1
         return out.u >= 0
 
+    cdef void looked(self, const Leaf* at, int32_t used, int32_t horizon, Leaf* out) noexcept nogil:
+        cdef const View* view = <const View*>self.views.at(at.lang)
+        cdef int32_t i
+        out[0] = at[0]
+        if at.u >= 0 and not self.used_names.begins(used, at.u):
+            out.u = -1
+        if view.v or at.pos or at.d >= 0 or out.u >= 0:
+            return
+        for i in range(view.count):
+            if view.windows[i].low <= at.k <= view.windows[i].high:         # it may end here, and after each token while its bound is far
+                self.mask_leaf(at, used, horizon, out)                      # it reads only
+
     cdef int split(self, const Leaf* at, int32_t used, Split* out) except -1 nogil:
         cdef const View* view = <const View*>self.views.at(at.lang)
         cdef const Window* window
