@@ -116,18 +116,20 @@ class _Rules:
         return make
 
     def _limited(self, source: ir.Limited, body: Machine, greedy: bool, budget: Budget, tokens: _Tokens) -> Limited:
+        line, column = source.at or (None, None)
+        if body.names_tokens:           # how many such tokens an ending needs is not known
+            raise UnsupportedKeywordError("max_tokens= stands on a text that names tokens, which is not supported: limit the parts between them, "
+                                          "or all of the text by CompiledGrammar.matcher(max_tokens=)", line=line, column=column)
         bound, tail = -1, getattr(body, "tail_bytes", None)
         if isinstance(body, GrammarMachine) and len(body.tables.lexemes) == len(body.tables.rules) == 1 and isinstance(body.tables.lexemes[0], int):
             bound, tail = term_facts(body.tables.regexes, body.tables.lexemes[0])
         machine = Limited(body, source.most, tokens.tokenizer.vocabulary, budget, greedy=greedy, judged=tokens.known,
                           bound=bound, tail_bytes=tail)
         least = machine.least
-        line, column = source.at or (None, None)
         if not machine.judged:
             return machine
         if least is None:
-            raise UnsupportedKeywordError("a text with max_tokens= needs a token that the grammar names, or no ending of it is known that "
-                                          "the vocabulary can spell", line=line, column=column)
+            raise UnsupportedKeywordError("no ending of a text with max_tokens= is known that the vocabulary can spell", line=line, column=column)
         if least > source.most:
             raise UnsatisfiableError(f"max_tokens={source.most} is too few: the shortest text known needs {least:,} tokens", line=line, column=column)
         return machine

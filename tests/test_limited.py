@@ -195,6 +195,8 @@ GRAMMARS = [
     'start: (a | "b") "z" | a a\na[max_tokens=2, capture]: /[ab]+/',
     'start: a "z"\na[max_tokens=5]: %json {"type": "array", "items": {"type": "integer"}}',
     'start: "x" a b?\na[max_tokens=6]: %json {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": false}\nb: "z"',
+    'start: a "z"\na[max_tokens=12]: %json {"type": "object", "minProperties": 2, "additionalProperties": {"type": "integer"}}',
+    'start: a b?\na[max_tokens=9]: %json {"type": "array", "items": {"type": "string"}, "uniqueItems": true, "minItems": 2}\nb: "z"',
     'start: a "z"\na[max_tokens=4]: %lark {\n  start: "a" start "b" | "c"\n}',
     'start: (a ",")+ \na[max_tokens=1]: /[abc]+/\n%ignore /x/',
     'start: a <[3]> "z"\na[max_tokens=2, temperature=0.5]: /[ab]*/',
@@ -320,6 +322,7 @@ def test_saved_and_pickled(tmp_path):
     ('start: a\na[max_tokens=1]: b\nb: "a"', GrammarError, (2, 3)),
     ('start: a\na[max_tokens=1.5]: "a"', GrammarError, (2, 3)),
     ('start: a\na[max_tokens=2]: <[3]>', GrammarError, (2, 3)),
+    ('start: a\na[max_tokens=9]: %lark {\n  start: "a" | "b" <[3]> "c"\n}', UnsupportedKeywordError, (2, 3)),
 ])
 def test_errors(text, kind, place):
     with pytest.raises(kind) as caught:

@@ -116,3 +116,13 @@ def test_depth():
     with pytest.raises(GrammarError):
         llgcy.Grammar.from_lark(grammar.to_lark() + "x")
     assert llgcy.Grammar.from_lark(grammar.to_lark()).accepts("a" * 20_000)
+
+
+def test_terminals_of_structural_tags_stand_where_they_are_used():
+    grammar = llgcy.Grammar.from_structural_tag({"type": "structural_tag", "format": {"type": "any_text"}})
+    assert llgcy.Grammar.from_lark(grammar.to_lark()).accepts("any text\n, <at all>")
+    for content in {"type": "any_text"}, {"type": "any_text", "max_tokens": 3}, {"type": "any_text", "max_chars": 9}:
+        tag = {"type": "tag", "begin": "<a>", "content": content, "end": "</a>"}
+        grammar = llgcy.Grammar.from_structural_tag({"type": "structural_tag", "format": tag})
+        with pytest.raises(UnsupportedKeywordError, match="nothing that is converted"):
+            grammar.to_lark()

@@ -1,6 +1,6 @@
 """A machine whose texts have a limit of tokens.
 
-A token counts if a byte of it, or all of it as a unit, belongs to the text; so one in which the text begins or ends counts too. At the end of
+A token counts if a byte of it belongs to the text; so one in which the text begins or ends counts too. At the end of
 each token the text must have ended, or what is known to end it must fit into the tokens that are left: so a limit makes no dead end. In
 greedy lexing a text goes on as long as it can; so, where it may end, and no token can go on inside it within those that are left, they are spent.
 """
@@ -57,5 +57,6 @@ cdef class Limited(Machine):
     cdef int32_t worst(self, const State* inner) except -1 nogil
     # With so many tokens left, is there a token that ends inside the text, and leaves enough?
     cdef bint goes_on(self, const State* inner, int32_t left) except -1 nogil
+    cdef int find_token(self, const State* inner, int32_t left, bint grow) except -1 nogil
     # Would any token that the machine inside allows leave enough of `left`?
     cdef bint is_far(self, const State* inner, int32_t left) except -1 nogil

@@ -65,7 +65,7 @@ cdef class Limited(Machine):
         budget = Budget(256 << 20, "the grammar") if budget is None else budget
         self.body, self.most, self.vocabulary, self.judged, self.tail_bytes = body, most, vocabulary, judged, tail_bytes
         self.greedy, self.bound = greedy, -1 if vocabulary.missing else bound
-        self.names_tokens, self.counts_tokens, self.last = body.names_tokens, True, -1
+        self.counts_tokens, self.last = True, -1
         self.eos = (<const char*>vocabulary.eos_ids)[:vocabulary.n_eos * sizeof(int32_t)]
         self.counts, self.needs = Arena(budget, sizeof(Count)), Arena(budget, sizeof(Need))
         self.count_index, self.need_index = Index(budget), Index(budget)
@@ -131,16 +131,6 @@ cdef class Limited(Machine):
             self.fold(&inner, count.left if count.open or count.left == FAR else count.left - 1, 1, out)
         return result
 
-    cdef int step_token(self, const State* at, int32_t id, State* out) except -1 nogil:
-        cdef State inner
-        cdef const Count* count = self.unfold(at, &inner)
-        if count.left == 0 and not count.open:
-            return DEAD
-        if self.body.step_token(&inner, id, &inner) != ALIVE:
-            return DEAD
-        self.fold(&inner, count.left if count.open or count.left == FAR else count.left - 1, 1, out)
-        return ALIVE
-
     cdef int tick(self, const State* at, State* out) except -1 nogil:
         cdef State inner
         cdef const Count* count = self.unfold(at, &inner)
@@ -163,11 +153,6 @@ cdef class Limited(Machine):
 
     cdef bint counting(self, const State* at) noexcept nogil:
         return True
-
-    cdef list tokens_allowed(self, const State* at):
-        cdef State inner
-        cdef const Count* count = self.unfold(at, &inner)
-        return [] if count.left == 0 and not count.open else self.body.tokens_allowed(&inner)
 
     # -- asked by masks ----------------------------------------------------------------------------------------------------
     cdef int accepting(self, const State* at) except -1 nogil:
@@ -278,40 +263,46 @@ cdef class Limited(Machine):
     cdef bint is_far(self, const State* inner, int32_t left) except -1 nogil:
         if self.bound >= 0:
             return left >= self.bound
-        return not self.names_tokens and left >= 0 and self.worst(inner) <= left
+        return left >= 0 and self.worst(inner) <= left
 
     cdef bint goes_on(self, const State* inner, int32_t left) except -1 nogil:
         cdef Need* known = self.need_of(inner)
+        cdef int found
+        if left >= known.on or left <= known.off:
+            return left >= known.on
+        found = self.find_token(inner, left, False)
+        if found == ASK:
+            found = self.find_token(inner, left, True)
+        if found != ALIVE:
+            self.need_of(inner).off = left
+        return found == ALIVE
+
+    cdef int find_token(self, const State* inner, int32_t left, bint grow) except -1 nogil:
+        """ALIVE: there is a token with which the text goes on in time; ASK: without `grow` that cannot be told."""
         cdef const Node* nodes = self.vocabulary.trie.nodes
         cdef State after
         cdef int32_t i = 0, size = self.vocabulary.trie.size, depth = 0, need
-        cdef int r
-        if left >= known.on or left <= known.off:
-            return left >= known.on
+        cdef int r, told = DEAD
         self.stack[0], self.ends[0] = inner[0], size
         while i < size:
             while i >= self.ends[depth]:
                 depth -= 1
-            r = self.body.step(&self.stack[depth], nodes[i].label >> 24, False, &self.stack[depth + 1])
-            if r == ALIVE and nodes[i].label & GROUP and self.body.tick(&self.stack[depth + 1], &after) == ALIVE:
-                need = self.need(&after)
-                if 0 <= need < left:
-                    known.on = need + 1
-                    return True
+            r = self.body.step(&self.stack[depth], nodes[i].label >> 24, grow, &self.stack[depth + 1])
+            if r == ASK:
+                told = ASK
+            elif r == ALIVE and nodes[i].label & GROUP:
+                need = self.body.tick(&self.stack[depth + 1], &after)
+                need = self.need(&after) if need == ALIVE else ASKS if need == ASK else NEVER
+                if need == ASKS:
+                    told = ASK
+                elif need < left:
+                    self.need_of(inner).on = need + 1
+                    return ALIVE
             depth += r == ALIVE
             if r == ALIVE:
                 self.ends[depth] = nodes[i].end
             i = i + 1 if r == ALIVE else nodes[i].end
-        if self.names_tokens:
-            with gil:
-                for first, last in self.body.tokens_allowed(inner):
-                    for token in range(first, last + 1):
-                        if self.body.step_token(inner, token, &after) == ALIVE and self.body.tick(&after, &after) == ALIVE and (
-                                0 <= self.need(&after) < left):
-                            known.on = self.need(&after) + 1
-                            return True
-        known.off = left
-        return False
+        return told
 
     cdef int32_t worst(self, const State* inner) except -1 nogil:
         """By a walk of all tokens."""

@@ -1121,7 +1121,9 @@ cdef class Matcher:
             return []
         text = self._forced(engine, &end)
         ids = self._canonical(engine, text, &end) if text else []
-        return ids[:self._validate(engine, ids)] if self._bound() or engine.machine.counts_tokens else ids      # a budget may have no room for the tokenizer's own way
+        if self._bound() or engine.machine.counts_tokens:       # a budget may have no room for the tokenizer's own way
+            return ids[:self._validate(engine, ids)]
+        return ids
 
     cdef list _canonical(self, Engine engine, bytes text, const State* end):
         """The tokens of a forced text, without those at its end that what follows may change."""
@@ -1288,7 +1290,8 @@ cdef class Matcher:
         finally:
             engine.lock.release()
         if self._bound() and (text or sign) and not out.found:     # the grammar takes it
-            return explain.refused(before + text, len(before), ["an ending within 1 token" if self._left() == 1 else f"an ending within {self._left():,} tokens"], sign=sign)
+            expected = "an ending within 1 token" if self._left() == 1 else f"an ending within {self._left():,} tokens"
+            return explain.refused(before + text, len(before), [expected], sign=sign)
         if engine.machine.counts_tokens and (text or sign) and not out.found:
             return explain.refused(before + text, len(before), ["a token that leaves enough of what max_tokens= of a rule allows"], sign=sign)
         return out

@@ -83,7 +83,7 @@ class _Writer:
             case ir.Pattern(tree=root):
                 return f"/{_regex(root, node.at)}/", ATOM
             case ir.Reference(name=name):
-                return self.names[name], ATOM
+                return (self.names[name], ATOM) if name in self.names else ir.fold(self.grammar.terminals[name].body, self.combine)
             case ir.Tokens():
                 return _tokens(node), ATOM
             case ir.Sequence():
