@@ -62,11 +62,9 @@ def vocabulary(draw, pieces):
 
 def fewest(tokens, text):
     """Tokens that spell a text at least."""
-    best = [0] + [10**9] * len(text)
-    for i in range(len(text)):
-        for token in tokens:
-            if token and text.startswith(token, i):
-                best[i + len(token)] = min(best[i + len(token)], best[i] + 1)
+    best = [0]
+    for end in range(1, len(text) + 1):
+        best.append(min((best[begin] + 1 for begin in range(end) if text[begin:end] in tokens), default=10**9))
     return best[-1]
 
 
@@ -237,14 +235,6 @@ def test_masks_hold_what_still_ends_in_time(schema, beginnings):
             assert allowed - held == {token for token, need in needs.items() if need < left} - held and allowed & held
 
 
-def fewest_of(tokenizer, text):
-    """Tokens that spell a text at least."""
-    best = [0]
-    for end in range(1, len(text) + 1):
-        best.append(min(best[begin] + 1 for begin in range(end) if text[begin:end] in texts_of(tokenizer)))
-    return best[-1]
-
-
 @functools.lru_cache(maxsize=None)
 def texts_of(tokenizer):
     return frozenset(map(tokenizer.token_bytes, range(tokenizer.vocab_size)))
@@ -273,7 +263,7 @@ def test_where_endings_depend_on_names(schema, beginnings):
             for token in random.Random(left).sample(allowed, min(len(allowed), 50)):
                 after = bound.fork()
                 assert after.accept_token(token)
-                assert fewest_of(tokenizer, after.completion()) < left - 1 and tokens_of(after, tokenizer.vocab_size)
+                assert fewest(texts_of(tokenizer), after.completion()) < left - 1 and tokens_of(after, tokenizer.vocab_size)
 
 
 def test_the_promise_moves_with_the_matcher():

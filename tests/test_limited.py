@@ -5,7 +5,7 @@ import random
 
 import numpy
 import pytest
-import regex
+from test_matcher_model import ends, lives
 
 import llgcy
 from llgcy.errors import GrammarError, LimitError, UnsatisfiableError, UnsupportedKeywordError
@@ -25,16 +25,6 @@ def allowed(matcher):
 
 
 # -- a model ----------------------------------------------------------------------------------------------------------
-@functools.lru_cache(maxsize=None)
-def lives(pattern, text):
-    return regex.fullmatch(pattern.encode(), text, partial=True) is not None
-
-
-@functools.lru_cache(maxsize=None)
-def ends(pattern, text):
-    return regex.fullmatch(pattern.encode(), text) is not None
-
-
 @functools.lru_cache(maxsize=None)
 def rest(pattern, text):
     """Bytes that a text of the pattern needs more at least."""

@@ -45,7 +45,7 @@ cdef class Limited(Machine):
     cdef Arena needs                # Need
     cdef Index count_index, need_index
     cdef int32_t last               # handle of the Need that was asked for last, -1: none
-    cdef State* stack               # of worst(): one state a byte of the longest token; owned
+    cdef State* stack               # of a walk of all tokens: one state a byte of the longest; owned
     cdef int32_t* ends              # ... where the subtree at each depth ends; owned
 
     cdef int fold(self, const State* inner, int32_t left, int32_t open, State* out) except -1 nogil
